@@ -1,0 +1,1 @@
+"""Discover, run, record and check installed methods."""
