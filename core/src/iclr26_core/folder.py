@@ -1,0 +1,64 @@
+"""The folder of a run: new or resumed, locked while a process is at it, and known to be writable before work starts."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import BaseFileLock, FileLock, Timeout
+
+from iclr26_core.errors import OutputError
+from iclr26_core.options import Options
+from iclr26_core.progress import say
+from iclr26_core.record import Record, records
+
+FREE_BYTES = 10 * 2**20
+
+
+@contextlib.contextmanager
+def run_folder(record: Record, options: Options) -> Iterator[tuple[Path, Record, bool]]:
+    """Yield the run's folder, locked and with a record in it; with ``--resume`` that of an unfinished run."""
+    resumed = _unfinished(record, options.out) if options.resume else None
+    if options.resume and resumed is None:
+        say(f"nothing to resume in {options.out}: no unfinished run has this configuration and seed; starting anew")
+    folder = options.out / record.run_id
+    lock: BaseFileLock
+    try:
+        if resumed is None:
+            folder.mkdir(parents=True)
+            lock = FileLock(folder / ".lock", blocking=False).acquire().lock
+        else:
+            folder, record, lock = resumed
+        if shutil.disk_usage(folder).free < FREE_BYTES:
+            raise OSError(f"less than {FREE_BYTES // 2**20} MiB are free")
+        record.write(folder)
+    except OSError as error:
+        if resumed is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise OutputError(
+            f"cannot write to the output folder {options.out}: {error}: choose another with --out"
+        ) from error
+    with lock:
+        yield folder, record, resumed is not None
+
+
+def _unfinished(record: Record, out: Path) -> tuple[Path, Record, BaseFileLock] | None:
+    """Return the newest unfinished run of the same work that no other process is at, with its lock held."""
+    for folder, earlier in reversed(records(out)):
+        if earlier.status != "ok" and earlier.same_work(record):
+            with contextlib.suppress(Timeout):
+                lock = FileLock(folder / ".lock", blocking=False).acquire().lock
+                return folder, dataclasses.replace(record, run_id=earlier.run_id, started_at=earlier.started_at), lock
+    return None
+
+
+def is_running(folder: Path) -> bool:
+    """Return whether a process is at the run in this folder."""
+    try:
+        with FileLock(folder / ".lock", blocking=False):
+            return False
+    except Timeout:
+        return True

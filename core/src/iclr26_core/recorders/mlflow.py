@@ -1,0 +1,144 @@
+"""The MLflow recorder: config as parameters, steps and results as metrics, artifacts, one nested run per claim.
+
+``MlflowClient`` only: no fluent API, no autologging, no active run, so that a host's own use of MLflow is left alone.
+Metrics are sent in batches of at most 1000, MLflow's own limit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from iclr26_core.errors import MissingExtra
+from iclr26_core.hooks import hookimpl
+from iclr26_core.record import to_json
+
+if TYPE_CHECKING:
+    from iclr26_core.claims import Claim
+    from iclr26_core.options import Options
+    from iclr26_core.run import Run
+
+BATCH = 1000
+PARAMETER_LENGTH = 6000
+NOT_ALLOWED = re.compile(r"[^\w/. -]")
+STATUS = {"ok": "FINISHED", "failed": "FAILED", "interrupted": "KILLED"}
+
+
+class MlflowRecorder:
+    """Writes a run to an MLflow store.
+
+    Args:
+        options: ``tracking_uri``, else ``MLFLOW_TRACKING_URI``, else ``sqlite:///<out>/mlflow.db`` with its artifacts
+            in ``<out>/mlartifacts``
+
+    Raises:
+        MissingExtra: MLflow is not installed
+    """
+
+    def __init__(self, options: Options) -> None:
+        try:
+            from mlflow import MlflowClient
+        except ImportError as error:
+            raise MissingExtra("mlflow", package="iclr26-core", extra="mlflow") from error
+        given = options.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
+        out = options.out.resolve()
+        self.uri = given or f"sqlite:///{out / 'mlflow.db'}"
+        self._artifacts = None if given else (out / "mlartifacts").as_uri()
+        self._client = MlflowClient(tracking_uri=self.uri)
+        self._pending: list[Any] = []
+        self._run_id = ""
+
+    @hookimpl
+    def iclr26_run_started(self, run: Run) -> None:
+        """Create the MLflow run in the experiment ``iclr26/<method>`` with the config as parameters."""
+        from mlflow.entities import Param
+
+        record = run.record
+        tags = {f"iclr26.{key}": str(value) for key, value in record.method.items()}
+        tags |= {"iclr26.job": record.job, "iclr26.run_id": record.run_id, "iclr26.seed": str(record.seed)}
+        if record.parent:
+            tags |= {"mlflow.parentRunId": self._find(record.method["name"], record.parent)}
+        self._run_id = self._create(record.method["name"], record.run_id, tags)
+        flat = _flat({**record.config, "seed": record.seed, "device": run.options.device})
+        params = [Param(name, value[:PARAMETER_LENGTH]) for name, value in flat.items()]
+        for start in range(0, len(params), 100):
+            self._client.log_batch(self._run_id, params=params[start : start + 100])
+
+    @hookimpl
+    def iclr26_run_metrics(self, run: Run, step: int, metrics: Mapping[str, float]) -> None:
+        """Queue the metrics of a step; a full batch is sent."""
+        self._queue(metrics, step)
+        while len(self._pending) >= BATCH:
+            self._send()
+
+    @hookimpl
+    def iclr26_claim_judged(self, run: Run, claim: Claim) -> None:
+        """Write a claim as a nested run with its verdict as a tag."""
+        tags = {
+            "mlflow.parentRunId": self._run_id,
+            "iclr26.verdict": claim.verdict,
+            "iclr26.statement": claim.statement,
+        }
+        child = self._create(run.record.method["name"], claim.id, tags)
+        if claim.measured is not None:
+            for name in ("value", "low", "high"):
+                self._client.log_metric(child, f"measured.{name}", getattr(claim.measured, name))
+        self._client.log_text(child, to_json(claim.as_dict(), indent=1), "claim.json")
+        self._client.set_terminated(child, "FINISHED")
+
+    @hookimpl
+    def iclr26_run_finished(self, run: Run) -> None:
+        """Send what is left, the results, the artifacts and the record; then close the run."""
+        record = run.record
+        self._queue({name: metric["value"] for name, metric in record.metrics.items()}, 0)
+        for baseline, metrics in record.baselines.items():
+            self._queue({f"{baseline}/{name}": metric["value"] for name, metric in metrics.items()}, 0)
+        while self._pending:
+            self._send()
+        for name in record.artifacts:
+            self._client.log_artifact(self._run_id, str(run.out / name))
+        self._client.log_text(self._run_id, to_json(vars(record), indent=1), "record.json")
+        self._client.set_terminated(self._run_id, STATUS[record.status])
+
+    def _create(self, method: str, name: str, tags: Mapping[str, str]) -> str:
+        run = self._client.create_run(self._experiment(method), tags=dict(tags), run_name=name)
+        return str(run.info.run_id)
+
+    def _experiment(self, method: str) -> str:
+        name = f"iclr26/{method}"
+        found = self._client.get_experiment_by_name(name)
+        if found is None:
+            return str(self._client.create_experiment(name, artifact_location=self._artifacts))
+        return str(found.experiment_id)
+
+    def _find(self, method: str, run_id: str) -> str:
+        """Return MLflow's id of the run that has our id."""
+        query = f"tags.`iclr26.run_id` = '{run_id}'"
+        found = self._client.search_runs([self._experiment(method)], query, max_results=1)
+        return str(found[0].info.run_id) if found else run_id
+
+    def _queue(self, metrics: Mapping[str, float], step: int) -> None:
+        from mlflow.entities import Metric
+
+        now = time.time_ns() // 1_000_000
+        self._pending += [Metric(NOT_ALLOWED.sub("_", name), value, now, step) for name, value in metrics.items()]
+
+    def _send(self) -> None:
+        self._client.log_batch(self._run_id, metrics=self._pending[:BATCH])
+        del self._pending[:BATCH]
+
+
+def _flat(content: Any, prefix: str = "") -> dict[str, str]:
+    """Return nested mappings and lists as dotted names and texts."""
+    if isinstance(content, Mapping):
+        items = [(str(key), value) for key, value in content.items()]
+    elif isinstance(content, (list, tuple)) and any(isinstance(item, Mapping) for item in content):
+        items = [(str(index), value) for index, value in enumerate(content)]
+    else:
+        return {NOT_ALLOWED.sub("_", prefix): str(content)}
+    return {
+        name: text for key, value in items for name, text in _flat(value, f"{prefix}.{key}" if prefix else key).items()
+    }
