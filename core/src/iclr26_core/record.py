@@ -29,7 +29,7 @@ class Record:
     """Everything that is kept of a run.
 
     ``metrics`` maps a name to ``{value, unit, higher_is_better, n, stderr}``; ``baselines`` maps a baseline's name
-    to such a mapping. ``wall_s`` is None until the run has ended. Non-finite numbers are kept as the strings
+    to such a mapping; ``inputs`` maps the name of an input to its SHA-256. ``wall_s`` is None until the run has ended. Non-finite numbers are kept as the strings
     ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``, which ``float`` reads and JSON allows.
     """
 
@@ -40,6 +40,7 @@ class Record:
     config: dict[str, Any]
     seed: int
     parent: str | None = None
+    inputs: dict[str, str] = field(default_factory=dict)
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     baselines: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     claims: list[dict[str, Any]] = field(default_factory=list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import SupportsFloat, TypeVar
@@ -11,6 +11,7 @@ import pluggy
 
 from iclr26_core import progress
 from iclr26_core.claims import Claim, Scale
+from iclr26_core.device import resolve
 from iclr26_core.errors import UsageError
 from iclr26_core.method import Method
 from iclr26_core.options import Options
@@ -56,11 +57,8 @@ class Run:
         Raises:
             UsageError: the device that was asked for is not there
         """
-        if importlib.util.find_spec("torch") is not None:
-            self.chosen_device = _torch_device(self.chosen_device)
-        elif self.chosen_device not in ("auto", "cpu"):
-            raise UsageError(f"--device {self.chosen_device} needs torch, which is not installed")
-        return "cpu" if self.chosen_device == "auto" else self.chosen_device
+        self.chosen_device = resolve(self.chosen_device)
+        return self.chosen_device
 
     def log(self, step: int, **metrics: SupportsFloat) -> None:
         """Keep the metrics of one step: they go to ``steps.jsonl`` and to the trackers."""
@@ -98,6 +96,16 @@ class Run:
             "stderr": None if stderr is None else float(stderr),
         }
 
+    def input(self, name: str, content: bytes | Path) -> None:
+        """Keep the fingerprint of an input, so that ``iclr26 compare`` sets only runs on the same input side by side.
+
+        Args:
+            name: what it is, e.g. ``"breast-cancer"``
+            content: its bytes (``array.tobytes()``), or the file that holds them
+        """
+        data = content.read_bytes() if isinstance(content, Path) else content
+        self.record.inputs[name] = hashlib.sha256(data).hexdigest()
+
     def judge(self, claim: Claim) -> None:
         """Keep one claim with its verdict."""
         self.record.claims.append(claim.as_dict())
@@ -128,15 +136,3 @@ class Run:
     def progress(self, items: Iterable[Item], *, label: str, total: int | None = None) -> Iterator[Item]:
         """Yield the items and show how far it is; see :func:`iclr26_core.progress.progress`."""
         return progress.progress(items, label=label, total=total)
-
-
-def _torch_device(name: str) -> str:
-    import torch
-
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise UsageError(f"--device {name} cannot be used: {str(error).splitlines()[0]}") from error
-    return name

@@ -1,0 +1,73 @@
+"""What each command does; heavy modules are imported by the commands that need them."""
+
+from __future__ import annotations
+
+import argparse
+
+from iclr26_core import plugins
+from iclr26_core.errors import UsageError
+
+
+def list_methods(parsed: argparse.Namespace) -> None:
+    """Print the installed methods."""
+    from iclr26_core import listing
+
+    listing.print_methods(plugins.discovered(), parsed.kind, as_json=parsed.json)
+
+
+def show(parsed: argparse.Namespace) -> None:
+    """Print one method."""
+    from iclr26_core import listing
+
+    listing.print_method(plugins.discovered().find(parsed.name))
+
+
+def run(parsed: argparse.Namespace) -> None:
+    """Run a job and print its metrics beside those of its baselines."""
+    from iclr26_core import config, execute, method, table
+
+    found = plugins.discovered().find(parsed.name).method
+    rest = parsed.rest
+    job = found.job(rest[0] if rest and not rest[0].startswith("-") else None)
+    arguments = rest[1:] if rest and rest[0] == job.name else rest
+    prog = f"iclr26 run {found.name} {job.name}"
+    settings, options = config.parse(method.load_target(job.config), arguments, prog=prog)
+    table.print_metrics(execute.run_job(found.name, job.name, settings, options=options))
+
+
+def reproduce(parsed: argparse.Namespace) -> None:
+    """Check a paper's claims and print their verdicts."""
+    from iclr26_core import config, execute, table
+    from iclr26_core.claims import Reproduction
+
+    plugins.discovered().find(parsed.name)
+    settings, options = config.parse(Reproduction, parsed.rest, prog=f"iclr26 reproduce {parsed.name}")
+    if options.resume:
+        raise UsageError("reproduce cannot be resumed: leave out --resume")
+    table.print_claims(execute.reproduce(parsed.name, scale=settings.scale, options=options))
+
+
+def runs(parsed: argparse.Namespace) -> None:
+    """Print the runs in an output folder."""
+    from iclr26_core import listing, options
+
+    listing.print_runs(parsed.out or options.Options().out, as_json=parsed.json)
+
+
+def doctor(parsed: argparse.Namespace) -> int:
+    """Import everything; return 1 if something is broken."""
+    from iclr26_core import doctor
+
+    return doctor.examine(plugins.discovered())
+
+
+def registry(parsed: argparse.Namespace) -> int:
+    """Write registry.toml, or print how it differs and return 1."""
+    from iclr26_core import registry
+
+    if parsed.write:
+        registry.write(parsed.root)
+        return 0
+    difference = registry.difference(parsed.root)
+    print(difference, end="")
+    return 1 if difference else 0
