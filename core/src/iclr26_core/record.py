@@ -29,8 +29,8 @@ class Record:
     """Everything that is kept of a run.
 
     ``metrics`` maps a name to ``{value, unit, higher_is_better, n, stderr}``; ``baselines`` maps a baseline's name
-    to such a mapping; ``inputs`` maps the name of an input to its SHA-256. ``wall_s`` is None until the run has ended. Non-finite numbers are kept as the strings
-    ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``, which ``float`` reads and JSON allows.
+    to such a mapping; ``inputs`` maps the name of an input to its SHA-256. ``wall_s`` is None until the run has ended.
+    Non-finite numbers are kept as ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``, which ``float`` reads and JSON allows.
     """
 
     schema: str = SCHEMA
