@@ -20,7 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="iclr26: %(message)s", level=logging.WARNING)
     parsed = _parser().parse_args(arguments)
     try:
-        return int(parsed.command(parsed) or 0)
+        code = int(parsed.command(parsed) or 0)
+        sys.stdout.flush()  # here and not at exit, so that a closed pipe is met where it is caught
+        return code
     except Iclr26Error as error:
         return _report(error, error.exit_code)
     except KeyboardInterrupt as error:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 
+from iclr26_core.errors import DuplicateMethod, PluginError
 from iclr26_core.method import Method
 
 API = "iclr26.v1"
@@ -48,12 +49,33 @@ def entry_points(*, only: Container[str] | None, disable: Container[str]) -> Ite
 
 def package(point: EntryPoint) -> str:
     """Return the name of the distribution that declares the entry point."""
-    return point.dist.name if point.dist else "unknown"
+    return (point.dist and point.dist.name) or "unknown"
 
 
 def version(point: EntryPoint) -> str:
     """Return the version of that distribution."""
-    return point.dist.version if point.dist else "unknown"
+    return (point.dist and point.dist.version) or "unknown"
+
+
+def checked(found: object, owners: Mapping[str, str], package: str) -> list[Method]:
+    """Return what a package's hook returned, if it is methods with names that nobody else has; all or nothing.
+
+    Args:
+        found: what the hook returned
+        owners: the packages of the methods that are there already, by the method's name
+        package: the package that the hook is in
+    """
+    if not isinstance(found, Iterable):
+        raise PluginError(f"iclr26_methods() must return a list of Method objects (got {found!r})")
+    methods: dict[str, Method] = {}
+    for method in found:
+        if not isinstance(method, Method):
+            raise PluginError(f"iclr26_methods() must return Method objects (got {method!r})")
+        if owner := owners.get(method.name) or (method.name in methods and package):
+            both = f"{owner} and by {package}"
+            raise DuplicateMethod(f"{method.name!r} is offered by {both}: uninstall or rename one of them")
+        methods[method.name] = method
+    return list(methods.values())
 
 
 def upgrade(point: EntryPoint) -> str:

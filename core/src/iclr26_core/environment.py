@@ -31,11 +31,12 @@ def environment(device: str) -> dict[str, Any]:
 
 
 def git(folder: Path) -> dict[str, Any] | None:
-    """Return ``{"commit", "dirty"}`` of the checkout around a folder, or None outside of one."""
+    """Return ``{"commit", "dirty"}`` of the checkout around a folder (dirty is None where git is too slow to say)."""
     commit = _git(folder, "rev-parse", "HEAD")
     if commit is None:
         return None
-    return {"commit": commit, "dirty": bool(_git(folder, "status", "--porcelain", "--untracked-files=no"))}
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "dirty": None if changes is None else bool(changes)}
 
 
 def peak_memory_bytes() -> int | None:

@@ -12,7 +12,7 @@ from typing import Any
 from iclr26_core.claims import Claim, Scale
 from iclr26_core.entrypoints import Installed
 from iclr26_core.environment import environment, git, peak_memory_bytes
-from iclr26_core.errors import ClaimError, ConfigError, OutputError, UsageError
+from iclr26_core.errors import ClaimError, ConfigError, Iclr26Error, OutputError, UsageError
 from iclr26_core.folder import run_folder
 from iclr26_core.interrupt import interruptible
 from iclr26_core.method import load_target
@@ -100,17 +100,19 @@ def _execute(
     options = options or Options()
     name = installed.method.name
     method = {"name": name, "package": installed.package, "version": installed.version}
-    record = Record(run_id=new_run_id(name, job), method=method, job=job, config=config, seed=options.seed)
+    record = Record(
+        run_id=new_run_id(name, job), method=method, job=job, config=config, seed=options.seed,
+        environment=environment(options.device), git=git(Path.cwd()),
+    )  # fmt: skip
     manager = recorders(options, (among or discovered()).manager)
     with run_folder(record, options) as (folder, record, resumed), interruptible():
         run = Run(
             method=installed.method, record=record, out=folder, options=options,
             recorders=manager, scale=scale, resumed=resumed,
         )  # fmt: skip
-        record.git = git(Path.cwd())
         started = time.perf_counter()
-        notify(manager, "iclr26_run_started", run=run)
         try:
+            notify(manager, "iclr26_run_started", run=run)
             work(run)
             record.status = "ok"
         except KeyboardInterrupt:
@@ -123,6 +125,8 @@ def _execute(
                 "message": str(error),
                 "traceback": "".join(traceback.format_exception(error)),
             }
+            if isinstance(error, SystemExit):  # which would end this process with the job's exit code, maybe 0
+                raise Iclr26Error(f"{name} {job} called sys.exit({error.code!r}) instead of returning") from error
             raise
         finally:
             record.wall_s = time.perf_counter() - started

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import re
 from dataclasses import dataclass
 from typing import Any
 
-from iclr26_core.errors import MethodNotFound, UsageError, did_you_mean
+from iclr26_core.errors import Iclr26Error, MethodNotFound, PluginError, UsageError, did_you_mean
+from iclr26_core.fields import require_choice, require_line, require_lines, require_name, require_target
 from iclr26_core.kinds import KINDS
 
-NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 GPU = ("no", "optional", "required")
 STATUS = ("stable", "experimental")
 
@@ -38,9 +36,13 @@ class Job:
     resumable: bool = False
 
     def __post_init__(self) -> None:
-        _require_name("Job.name", self.name)
-        _require_target("Job.target", self.target)
-        _require_target("Job.config", self.config)
+        require_name("Job.name", self.name)
+        require_target("Job.target", self.target)
+        require_target("Job.config", self.config)
+        if self.summary != "":
+            require_line("Job.summary", self.summary)
+        if not isinstance(self.resumable, bool):
+            raise ValueError(f"Job.resumable must be True or False (got {self.resumable!r})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,17 +83,18 @@ class Method:
     status: str = "stable"
 
     def __post_init__(self) -> None:
-        _require_name("Method.name", self.name)
-        _require_choice("Method.kind", self.kind, tuple(KINDS))
-        _require_target("Method.target", self.target)
-        _require_target("Method.claims", self.claims)
-        _require_choice("Method.gpu", self.gpu, GPU)
-        _require_choice("Method.status", self.status, STATUS)
-        for field in ("jobs", "accepts", "baselines", "tags"):
-            if not isinstance(getattr(self, field), tuple):
-                raise ValueError(f"Method.{field} must be a tuple (got {getattr(self, field)!r})")
-        if not self.jobs or not all(isinstance(job, Job) for job in self.jobs):
-            raise ValueError(f"Method.jobs must hold at least one Job and nothing else (got {self.jobs!r})")
+        require_name("Method.name", self.name)
+        require_choice("Method.kind", self.kind, tuple(KINDS))
+        require_target("Method.target", self.target)
+        require_target("Method.claims", self.claims)
+        require_choice("Method.gpu", self.gpu, GPU)
+        require_choice("Method.status", self.status, STATUS)
+        for field in ("summary", "title", "paper"):
+            require_line(f"Method.{field}", getattr(self, field))
+        for field in ("accepts", "baselines", "tags"):
+            require_lines(f"Method.{field}", getattr(self, field))
+        if not (isinstance(self.jobs, tuple) and self.jobs and all(isinstance(job, Job) for job in self.jobs)):
+            raise ValueError(f"Method.jobs must be a tuple of at least one Job (got {self.jobs!r})")
         names = [job.name for job in self.jobs]
         if len(set(names)) < len(names):
             raise ValueError(f"Method.jobs must have different names (got {names})")
@@ -119,29 +122,17 @@ def load_target(target: str) -> Any:
     """Return the object that ``"module:name"`` names.
 
     Raises:
+        PluginError: the module cannot be imported
         MethodNotFound: the module has no such name
-        ImportError: the module cannot be imported
     """
     module_name, _, name = target.partition(":")
-    module = importlib.import_module(module_name)
+    try:
+        module = importlib.import_module(module_name)
+    except Iclr26Error:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"{module_name} cannot be imported: {type(error).__name__}: {error}") from error
     try:
         return getattr(module, name)
     except AttributeError as error:
         raise MethodNotFound(f"{module_name} has no {name!r}{did_you_mean(name, dir(module))}") from error
-
-
-def _require_name(field: str, value: object) -> None:
-    if not (isinstance(value, str) and NAME.fullmatch(value)):
-        raise ValueError(f"{field} must be lower-case words joined by dashes, like 'clipped-sgd' (got {value!r})")
-
-
-def _require_target(field: str, value: object) -> None:
-    if not (isinstance(value, str) and TARGET.fullmatch(value)):
-        raise ValueError(f"{field} must be 'module:name', like 'iclr26_tracedet:TraceDetDetector' (got {value!r})")
-
-
-def _require_choice(field: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(
-            f"{field} must be one of {', '.join(choices)} (got {value!r}){did_you_mean(str(value), choices)}"
-        )

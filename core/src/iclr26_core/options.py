@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from iclr26_core.errors import UsageError
+
 DEFAULT_OUT = Path("iclr26-runs")
 
 
@@ -21,6 +23,9 @@ class Options:
         track: Tracker that follows the run beside its JSON record; default ICLR26_TRACK, else none.
         tracking_uri: Where the tracker writes; default MLFLOW_TRACKING_URI, else a sqlite file in the out folder.
         resume: Continue the newest unfinished run of the same method, job, configuration and seed.
+
+    Raises:
+        UsageError: a seed or a tracker that there is not
     """
 
     out: Path = field(default_factory=lambda: Path(os.environ.get("ICLR26_OUT") or DEFAULT_OUT))
@@ -34,6 +39,6 @@ class Options:
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**32:
-            raise ValueError(f"seed must be in [0, 2**32) (got {self.seed})")
+            raise UsageError(f"seed must be in [0, 2**32) (got {self.seed})")
         if self.track not in ("none", "mlflow"):
-            raise ValueError(f"track must be none or mlflow (got {self.track!r})")
+            raise UsageError(f"track must be none or mlflow (got {self.track!r}): set --track or ICLR26_TRACK")

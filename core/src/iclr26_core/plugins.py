@@ -18,14 +18,7 @@ from typing import Any
 from iclr26_core import entrypoints, hooks
 from iclr26_core.catalogue import not_installed
 from iclr26_core.entrypoints import BrokenPlugin, Installed
-from iclr26_core.errors import (
-    DuplicateMethod,
-    IncompatiblePlugin,
-    MethodNotFound,
-    PluginError,
-    UsageError,
-    did_you_mean,
-)
+from iclr26_core.errors import IncompatiblePlugin, MethodNotFound, PluginError, UsageError, did_you_mean
 from iclr26_core.kinds import KINDS
 from iclr26_core.method import Method
 
@@ -65,6 +58,8 @@ class Plugins:
             try:
                 self._load(point)
             except (Exception, SystemExit) as error:
+                if self._strict and isinstance(error, SystemExit):  # its exit code, maybe 0, would become ours
+                    raise PluginError(f"{point.name} ({point.value}) called sys.exit({error.code!r})") from error
                 if self._strict:
                     raise
                 self._note(point, error)
@@ -75,6 +70,8 @@ class Plugins:
         package = entrypoints.package(point)
         with contextlib.redirect_stdout(sys.stderr):  # stdout is for data
             plugin = point.load()
+            if self.manager.is_registered(plugin):
+                raise PluginError(f"{point.value} is loaded already: one entry point per plugin module is enough")
             try:
                 self.manager.register(plugin)
                 methods = self._described(plugin, package)
@@ -85,21 +82,13 @@ class Plugins:
         self.installed |= {method.name: Installed(method, package, version) for method in methods}
 
     def _described(self, plugin: Any, package: str) -> list[Method]:
-        """Return what this plugin's hook describes; all or nothing."""
+        """Return what this plugin's hook describes; a plugin that only follows runs describes nothing."""
+        if not self.manager.get_hookcallers(plugin):
+            raise PluginError(f"{plugin!r} has no hook: decorate iclr26_methods with iclr26_core.hookimpl")
         implementations = self.manager.hook.iclr26_methods.get_hookimpls()
-        implementation = next((i for i in implementations if i.plugin is plugin), None)
-        if implementation is None:
-            raise PluginError(f"{plugin!r} has no hook iclr26_methods: decorate it with iclr26_core.hookimpl")
+        functions = [i.function for i in implementations if i.plugin is plugin]
         owners = {name: installed.package for name, installed in self.installed.items()}
-        methods: list[Method] = list(implementation.function())  # type: ignore[call-overload]
-        for method in methods:
-            if not isinstance(method, Method):
-                raise PluginError(f"iclr26_methods() must return Method objects (got {method!r})")
-            if method.name in owners:
-                both = f"{owners[method.name]} and by {package}"
-                raise DuplicateMethod(f"{method.name!r} is offered by {both}: uninstall or rename one of them")
-            owners[method.name] = package
-        return methods
+        return entrypoints.checked(functions[0](), owners, package) if functions else []
 
     def _note(self, point: EntryPoint, error: BaseException) -> None:
         broken = BrokenPlugin(point.name, entrypoints.package(point), entrypoints.version(point), error)

@@ -12,7 +12,6 @@ import json
 import math
 import os
 import secrets
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -46,7 +45,7 @@ class Record:
     claims: list[dict[str, Any]] = field(default_factory=list)
     status: Status = "interrupted"
     error: dict[str, str] | None = None
-    started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
     wall_s: float | None = None
     peak_memory_bytes: int | None = None
     environment: dict[str, Any] = field(default_factory=dict)
@@ -79,8 +78,9 @@ def read(folder: Path) -> Record:
         OSError: there is no such file
     """
     content = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-    if content.get("schema") != SCHEMA:
-        raise ValueError(f"{folder / 'record.json'} has schema {content.get('schema')!r}, this core reads {SCHEMA!r}")
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema != SCHEMA:
+        raise ValueError(f"{folder / 'record.json'} has schema {schema!r}, this core reads {SCHEMA!r}")
     known = {f.name for f in dataclasses.fields(Record)}
     return Record(**{name: value for name, value in content.items() if name in known})
 
@@ -98,20 +98,25 @@ def records(out: Path) -> list[tuple[Path, Record]]:
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a text file so that a reader, or a crash, sees the old or the new content and nothing between."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    # "x" and not mkstemp, so that the umask decides who may read; a lone surrogate becomes its JSON escape
+    opened = temporary.open("x", encoding="utf-8", errors="backslashreplace", newline="")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with opened as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
 def to_json(content: Any, *, indent: int | None = None) -> str:
-    """Return strict JSON; paths become strings, non-finite floats the strings ``"NaN"``, ``"Infinity"``, …"""
+    """Return strict JSON; paths become strings, non-finite floats the strings ``"NaN"``, ``"Infinity"``, ….
+
+    Scalars of numpy and torch become the numbers that they hold.
+    """
     return json.dumps(_plain(content), indent=indent, allow_nan=False, ensure_ascii=False)
 
 
@@ -124,4 +129,5 @@ def _plain(content: Any) -> Any:
         return "NaN" if math.isnan(content) else "Infinity" if content > 0 else "-Infinity"
     if isinstance(content, Path):
         return str(content)
-    return content
+    number = content.item() if hasattr(content, "item") else content
+    return _plain(number) if type(number) is not type(content) else content

@@ -92,7 +92,7 @@ class Run:
             "value": float(value),
             "unit": unit,
             "higher_is_better": higher_is_better,
-            "n": n,
+            "n": None if n is None else int(n),
             "stderr": None if stderr is None else float(stderr),
         }
 

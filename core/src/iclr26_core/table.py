@@ -22,7 +22,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, title: 
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*row)
-    width = None if sys.stdout.isatty() else 200
+    width = None if sys.stdout.isatty() else 100_000  # a file has no edge to fold at
     Console(width=width, highlight=False, markup=False).print(table)
 
 

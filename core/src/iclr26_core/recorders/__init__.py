@@ -33,14 +33,19 @@ def recorders(options: Options, plugins: pluggy.PluginManager) -> pluggy.PluginM
     return manager
 
 
-def notify(manager: pluggy.PluginManager, hook: str, **arguments: Any) -> dict[str, Exception]:
-    """Call every recorder's hook in its own ``try``; return the names and errors of those that failed."""
-    failed = {}
+def notify(manager: pluggy.PluginManager, hook: str, **arguments: Any) -> dict[str, BaseException]:
+    """Call every recorder's hook in its own ``try``; return the names and errors of those that failed.
+
+    A recorder that fails at the start has nothing to add to: it is left out of the rest of the run.
+    """
+    failed: dict[str, BaseException] = {}
     for implementation in getattr(manager.hook, hook).get_hookimpls():
         try:
             implementation.function(*(arguments[name] for name in implementation.argnames))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             name = implementation.plugin_name
             failed[name] = error
             log.warning("recorder %s failed in %s: %s: %s", name, hook, type(error).__name__, error)
+            if hook == "iclr26_run_started":
+                manager.unregister(name=name)
     return failed

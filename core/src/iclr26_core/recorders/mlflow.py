@@ -6,15 +6,18 @@ Metrics are sent in batches of at most 1000, MLflow's own limit.
 
 from __future__ import annotations
 
+import importlib.util
 import os
-import re
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from filelock import FileLock
+
 from iclr26_core.errors import MissingExtra
 from iclr26_core.hooks import hookimpl
 from iclr26_core.record import to_json
+from iclr26_core.recorders.flat import NOT_ALLOWED, flat
 
 if TYPE_CHECKING:
     from iclr26_core.claims import Claim
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
 
 BATCH = 1000
 PARAMETER_LENGTH = 6000
-NOT_ALLOWED = re.compile(r"[^\w/. -]")
 STATUS = {"ok": "FINISHED", "failed": "FAILED", "interrupted": "KILLED"}
 
 
@@ -39,31 +41,34 @@ class MlflowRecorder:
     """
 
     def __init__(self, options: Options) -> None:
-        try:
-            from mlflow import MlflowClient
-        except ImportError as error:
-            raise MissingExtra("mlflow", package="iclr26-core", extra="mlflow") from error
+        if importlib.util.find_spec("mlflow") is None:
+            raise MissingExtra("mlflow", package="iclr26-core", extra="mlflow")
         given = options.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
-        out = options.out.resolve()
-        self.uri = given or f"sqlite:///{out / 'mlflow.db'}"
-        self._artifacts = None if given else (out / "mlartifacts").as_uri()
-        self._client = MlflowClient(tracking_uri=self.uri)
+        self._out = options.out.resolve()
+        self.uri = given or f"sqlite:///{self._out / 'mlflow.db'}"
+        self._artifacts = None if given else (self._out / "mlartifacts").as_uri()
+        self._client: Any = None
         self._pending: list[Any] = []
         self._run_id = ""
+        self._last_step = 0
 
     @hookimpl
     def iclr26_run_started(self, run: Run) -> None:
         """Create the MLflow run in the experiment ``iclr26/<method>`` with the config as parameters."""
+        from mlflow import MlflowClient
         from mlflow.entities import Param
 
         record = run.record
+        with FileLock(self._out / ".mlflow.lock"):  # two runs at once would both make the store and the experiment
+            self._client = MlflowClient(tracking_uri=self.uri)
+            self._experiment(record.method["name"])
         tags = {f"iclr26.{key}": str(value) for key, value in record.method.items()}
         tags |= {"iclr26.job": record.job, "iclr26.run_id": record.run_id, "iclr26.seed": str(record.seed)}
         if record.parent:
             tags |= {"mlflow.parentRunId": self._find(record.method["name"], record.parent)}
         self._run_id = self._create(record.method["name"], record.run_id, tags)
-        flat = _flat({**record.config, "seed": record.seed, "device": run.options.device})
-        params = [Param(name, value[:PARAMETER_LENGTH]) for name, value in flat.items()]
+        settings = flat({**record.config, "seed": record.seed, "device": run.options.device})
+        params = [Param(name, value[:PARAMETER_LENGTH]) for name, value in settings.items()]
         for start in range(0, len(params), 100):
             self._client.log_batch(self._run_id, params=params[start : start + 100])
 
@@ -71,6 +76,7 @@ class MlflowRecorder:
     def iclr26_run_metrics(self, run: Run, step: int, metrics: Mapping[str, float]) -> None:
         """Queue the metrics of a step; a full batch is sent."""
         self._queue(metrics, step)
+        self._last_step = max(self._last_step, step)
         while len(self._pending) >= BATCH:
             self._send()
 
@@ -92,16 +98,21 @@ class MlflowRecorder:
     @hookimpl
     def iclr26_run_finished(self, run: Run) -> None:
         """Send what is left, the results, the artifacts and the record; then close the run."""
+        if not self._run_id:  # interrupted before it began
+            return
         record = run.record
-        self._queue({name: metric["value"] for name, metric in record.metrics.items()}, 0)
-        for baseline, metrics in record.baselines.items():
-            self._queue({f"{baseline}/{name}": metric["value"] for name, metric in metrics.items()}, 0)
-        while self._pending:
-            self._send()
-        for name in record.artifacts:
-            self._client.log_artifact(self._run_id, str(run.out / name))
-        self._client.log_text(self._run_id, to_json(vars(record), indent=1), "record.json")
-        self._client.set_terminated(self._run_id, STATUS[record.status])
+        step = self._last_step  # not 0: MLflow takes the value of the last step for the result
+        try:
+            self._queue({name: metric["value"] for name, metric in record.metrics.items()}, step)
+            for baseline, metrics in record.baselines.items():
+                self._queue({f"{baseline}/{name}": metric["value"] for name, metric in metrics.items()}, step)
+            while self._pending:
+                self._send()
+            for name in record.artifacts:
+                self._client.log_artifact(self._run_id, str(run.out / name))
+            self._client.log_text(self._run_id, to_json(vars(record), indent=1), "record.json")
+        finally:
+            self._client.set_terminated(self._run_id, STATUS[record.status])
 
     def _create(self, method: str, name: str, tags: Mapping[str, str]) -> str:
         run = self._client.create_run(self._experiment(method), tags=dict(tags), run_name=name)
@@ -127,18 +138,5 @@ class MlflowRecorder:
         self._pending += [Metric(NOT_ALLOWED.sub("_", name), value, now, step) for name, value in metrics.items()]
 
     def _send(self) -> None:
-        self._client.log_batch(self._run_id, metrics=self._pending[:BATCH])
-        del self._pending[:BATCH]
-
-
-def _flat(content: Any, prefix: str = "") -> dict[str, str]:
-    """Return nested mappings and lists as dotted names and texts."""
-    if isinstance(content, Mapping):
-        items = [(str(key), value) for key, value in content.items()]
-    elif isinstance(content, (list, tuple)) and any(isinstance(item, Mapping) for item in content):
-        items = [(str(index), value) for index, value in enumerate(content)]
-    else:
-        return {NOT_ALLOWED.sub("_", prefix): str(content)}
-    return {
-        name: text for key, value in items for name, text in _flat(value, f"{prefix}.{key}" if prefix else key).items()
-    }
+        batch, self._pending = self._pending[:BATCH], self._pending[BATCH:]  # a batch that fails is not sent again
+        self._client.log_batch(self._run_id, metrics=batch)
