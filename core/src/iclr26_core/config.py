@@ -6,26 +6,25 @@ jsonargparse does the work; it is imported here and nowhere else, because it cos
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import re
-import tomllib
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
+from iclr26_core import configfile
+from iclr26_core.arguments import named_fields, spelled_out
 from iclr26_core.errors import ConfigError, UsageError, did_you_mean
 from iclr26_core.options import Options
 
 Config = TypeVar("Config")
-INFINITE = {"inf": "1e999", "+inf": "1e999", "-inf": "-1e999"}
 HELP = "TOML file with the options below; flags after it win"
+PRINT = "--print_config"
 UNKNOWN = re.compile(r"unrecognized arguments: -*([\w.]+)|[Oo]ption '([\w.]+)'|[Kk]ey '([\w.]+)' is not expected")
 WRONG_KEY = re.compile(r'Parser key "([\w.]+)":')
 WRONG_TYPE = (
     re.compile(r"Expected an? (?P<right>.+?)\. Got value: (?P<got>.*)"),
-    re.compile(r"Subtypes: \[(?P<right>.*?)\].*Given value: (?P<got>.*)"),
+    re.compile(r"Subtypes: \[(?P<right>.*?)\] Errors:.*Given value: (?P<got>.*)"),
     re.compile(r"(?P<right>)Unable to load config [\"'](?P<got>.*?)[\"']"),
 )
 
@@ -43,14 +42,20 @@ def parse(config_class: type[Config], arguments: Sequence[str], *, prog: str) ->
         SystemExit: ``--help`` and ``--print_config``, code 0
     """
     parser = _parser(config_class, prog)
-    arguments = _spelled_out([_underscored(argument) for argument in arguments], config_class)
-    _require_toml(arguments, config_class)
+    words = spelled_out(arguments, config_class)
+    configfile.check(words, config_class)
     try:
-        return _build(parser, config_class, arguments)
+        parsed = parser.parse_args([word for word in words if word != PRINT])
+        built = parser.instantiate(parsed)
+        config, options = _take(built, config_class), _take(built, Options)
     except UsageError:
         raise
     except (ArgumentError, ValueError, TypeError) as error:
         raise ConfigError(_explain(str(error), config_class)) from error
+    if PRINT in words:
+        print(_toml(parser, parsed), end="")
+        raise SystemExit(0)
+    return config, options
 
 
 def _parser(config_class: type, prog: str) -> ArgumentParser:
@@ -58,93 +63,35 @@ def _parser(config_class: type, prog: str) -> ArgumentParser:
     parser.add_argument("--config", action="config", help=HELP)
     parser.add_class_arguments(config_class)
     parser.add_class_arguments(Options)
-    defaults = {field.name: getattr(config_class(), field.name) for field in dataclasses.fields(config_class)}
-    lists = {
-        name: [_plain(item) for item in value] for name, value in defaults.items() if isinstance(value, (list, tuple))
-    }
-    parser.set_defaults(lists)  # dataclass instances inside of a list cannot be written by --print_config
     return parser
-
-
-def _build(parser: ArgumentParser, config_class: type[Config], arguments: list[str]) -> tuple[Config, Options]:
-    built = parser.instantiate(parser.parse_args(arguments))
-    return _take(built, config_class), _take(built, Options)
 
 
 def _take(built: Namespace, cls: type[Config]) -> Config:
     return cls(**{field.name: built[field.name] for field in dataclasses.fields(cls) if field.init})  # type: ignore[arg-type]
 
 
+def _toml(parser: ArgumentParser, parsed: Namespace) -> str:
+    """Return the options as TOML; the parser's own printing cannot write the dataclass instances in a default list."""
+    lists = {name: value for name, value in vars(parsed).items() if isinstance(value, (list, tuple))}
+    for name, value in lists.items():
+        parsed[name] = [_plain(item) for item in value]
+    return str(parser.dump(parsed))
+
+
 def _plain(value: Any) -> Any:
     return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else value
 
 
-def _underscored(argument: str) -> str:
-    if not argument.startswith("--"):
-        return argument
-    name, equals, value = argument[2:].partition("=")
-    return f"--{name.replace('-', '_')}{equals}{value}"
-
-
-def _spelled_out(arguments: list[str], config_class: type) -> list[str]:
-    """Return the arguments with ``true`` behind every lone switch, and infinity in the only way the parser reads it."""
-    fields = [(f"--{name}", field) for cls in (config_class, Options) for name, field, _ in _fields(cls)]
-    switches = {flag for flag, field in fields if field.type in (bool, "bool")}
-    floats = {flag for flag, field in fields if "float" in str(field.type)}
-    spelled: list[str] = []
-    for word, after in itertools.zip_longest(arguments, arguments[1:], fillvalue="--"):
-        flag, _, value = word.partition("=")
-        if spelled and spelled[-1] in floats and word in INFINITE:
-            spelled[-1] += f"={INFINITE[word]}"
-        elif flag in floats and value in INFINITE:
-            spelled.append(f"{flag}={INFINITE[value]}")
-        else:
-            spelled.append(f"{word}=true" if word in switches and after.startswith("--") else word)
-    return spelled
-
-
-def _require_toml(arguments: list[str], config_class: type) -> None:
-    """Raise ConfigError for a file that is no TOML, and for a value where a table must be."""
-    for flag, value in itertools.zip_longest(arguments, arguments[1:], fillvalue=""):
-        path = value if flag == "--config" else flag.partition("=")[2] if flag.startswith("--config=") else None
-        if path is not None:
-            try:
-                content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-            except (OSError, ValueError) as error:
-                raise ConfigError(f"--config must be a TOML file (got {path!r}): {error}") from error
-            _require_tables(content, config_class())
-
-
-def _require_tables(content: dict[str, Any], example: Any, prefix: str = "") -> None:
-    for key, value in content.items():
-        expected = getattr(example, key, None)
-        if dataclasses.is_dataclass(expected):
-            if not isinstance(value, dict):
-                raise ConfigError(f"{prefix}{key} must be a table (got {value!r})")
-            _require_tables(value, expected, f"{prefix}{key}.")
-
-
 def _explain(message: str, config_class: type) -> str:
     """Return a parser's message with the key, the value, and what would be right."""
+    keys = list(dict.fromkeys(WRONG_KEY.findall(message)))
     if unknown := UNKNOWN.search(message):
-        key = next(group for group in unknown.groups() if group)
-        known = [name for cls in (config_class, Options) for name, _, _ in _fields(cls)]
-        leaf = {name.rpartition(".")[2] for name in known}
-        return f"unknown option {key!r}{did_you_mean(key, known) or did_you_mean(key, leaf) or ': see --help'}"
-    key, detail = ".".join(dict.fromkeys(WRONG_KEY.findall(message))), " ".join(WRONG_KEY.split(message)[-1].split())
+        key = ".".join([*keys, next(group for group in unknown.groups() if group)])
+        known = [name for cls in (config_class, Options) for name, _ in named_fields(cls)]
+        return f"unknown option {key!r}{did_you_mean(key, known) or ': see --help'}"
+    key, detail = ".".join(keys), " ".join(WRONG_KEY.split(message)[-1].split())
     wrong = next(filter(None, (pattern.search(detail) for pattern in WRONG_TYPE)), None)
     if wrong is None:
         return f"{key}: {detail}" if key else detail
     right = re.sub(r"<class '([\w.]+)'>", r"\1", wrong["right"]).replace("typing.Literal", "one of ")
     return f"{key} must be {right or f'a table, like --{key}.NAME VALUE'} (got {wrong['got']})"
-
-
-def _fields(cls: Any, prefix: str = "") -> Iterator[tuple[str, dataclasses.Field[Any], Any]]:
-    """Yield dotted names, fields and defaults of a dataclass, also of dataclasses and lists of them in it."""
-    example = cls()
-    for field in dataclasses.fields(cls):
-        value = getattr(example, field.name)
-        yield prefix + field.name, field, value
-        value = value[0] if isinstance(value, (list, tuple)) and value else value
-        if dataclasses.is_dataclass(value):
-            yield from _fields(type(value), f"{prefix}{field.name}.")

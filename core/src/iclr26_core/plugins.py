@@ -76,7 +76,8 @@ class Plugins:
                 self.manager.register(plugin)
                 methods = self._described(plugin, package)
             except BaseException:
-                self.manager.unregister(plugin)
+                if self.manager.is_registered(plugin):  # pluggy takes a plugin with a wrong hook out by itself
+                    self.manager.unregister(plugin)
                 raise
         version = entrypoints.version(point)
         self.installed |= {method.name: Installed(method, package, version) for method in methods}
