@@ -137,6 +137,12 @@ def _clean(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
+def command_of() -> type[Command]:
+    """The class behind the command, for fixtures of a wider scope: ``command_of(site, folder)``."""
+    return Command
+
+
+@pytest.fixture(scope="session")
 def wait() -> Callable[..., None]:
     """Wait for a condition."""
     return wait_for

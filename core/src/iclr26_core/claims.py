@@ -95,8 +95,8 @@ class Claim:
             raise ClaimError(f"claim {self.id!r} has no measured figure: say in `needs` what measuring it takes")
         if self.measured is not None and self.at_least == -math.inf and self.at_most == math.inf:
             raise ClaimError(f"claim {self.id!r} would hold for every figure: give at_least or at_most")
-        if self.at_least > self.at_most:
-            raise ClaimError(f"claim {self.id!r} needs at_least <= at_most (got {self.at_least} > {self.at_most})")
+        if not self.at_least <= self.at_most:
+            raise ClaimError(f"claim {self.id!r} needs at_least <= at_most (got {self.at_least} and {self.at_most})")
 
     @property
     def verdict(self) -> Verdict:

@@ -99,8 +99,7 @@ def records(out: Path) -> list[tuple[Path, Record]]:
 def write_atomically(path: Path, text: str) -> None:
     """Write a text file so that a reader, or a crash, sees the old or the new content and nothing between."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    # "x" and not mkstemp, so that the umask decides who may read; a lone surrogate becomes its JSON escape
-    opened = temporary.open("x", encoding="utf-8", errors="backslashreplace", newline="")
+    opened = temporary.open("x", encoding="utf-8", newline="")  # not mkstemp: the umask decides who may read
     try:
         with opened as file:
             file.write(text)
@@ -115,9 +114,11 @@ def write_atomically(path: Path, text: str) -> None:
 def to_json(content: Any, *, indent: int | None = None) -> str:
     """Return strict JSON; paths become strings, non-finite floats the strings ``"NaN"``, ``"Infinity"``, ….
 
-    Scalars of numpy and torch become the numbers that they hold.
+    Scalars of numpy and torch become the numbers that they hold; a lone surrogate becomes its escape, so that the
+    text can be written.
     """
-    return json.dumps(_plain(content), indent=indent, allow_nan=False, ensure_ascii=False)
+    text = json.dumps(_plain(content), indent=indent, allow_nan=False, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _plain(content: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,7 +60,7 @@ def _table(registry: str) -> str:
 
 
 def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+    return path.read_bytes().decode("utf-8") if path.exists() else ""  # bytes, to keep the ends of lines as they are
 
 
 def render(root: Path) -> str:
@@ -112,5 +113,5 @@ def _section(name: str, fields: dict[str, Any]) -> str:
 
 
 def _external(root: Path) -> str:
-    _, found, kept = _text(root / "registry.toml").partition("[external]\n")
-    return found + kept if found else EXTERNAL
+    found = re.search(r"^\[external[].].*", _text(root / "registry.toml"), re.MULTILINE | re.DOTALL)
+    return found[0] if found else EXTERNAL
