@@ -13,12 +13,15 @@ from typing import Any
 
 from iclr26_core import commands
 from iclr26_core.errors import Iclr26Error
+from iclr26_core.flags import add_compare, add_reproduce_all, split
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
     logging.basicConfig(format="iclr26: %(message)s", level=logging.WARNING)
-    parsed = _parser().parse_args(arguments)
+    words, behind = split(sys.argv[1:] if arguments is None else arguments)
+    parsed = _parser().parse_args(words)
+    parsed.behind = behind
     try:
         code = int(parsed.command(parsed) or 0)
         sys.stdout.flush()  # here and not at exit, so that a closed pipe is met where it is caught
@@ -58,13 +61,19 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("name", metavar="NAME")
     for name, function, help in (
         ("run", commands.run, "run a job of a method; NAME --help lists its options"),
-        ("reproduce", commands.reproduce, "check the claims of a method's paper; NAME --help lists the options"),
+        (
+            "reproduce",
+            commands.reproduce,
+            "check the claims of a method's paper; NAME --help lists the options; or of every method's: --all",
+        ),
     ):
         added = command(name, function, help)
-        added.add_argument("name", metavar="NAME")
+        added.add_argument("name", metavar="NAME", nargs=None if name == "run" else "?")
         added.add_argument(
             "rest", nargs=argparse.REMAINDER, metavar="[JOB] [options]" if name == "run" else "[options]"
         )
+    add_reproduce_all(subparsers.choices["reproduce"])
+    add_compare(command("compare", commands.compare, "set methods and their baselines side by side, over seeds"))
     runs = command("runs", commands.runs, "list the runs in an output folder")
     runs.add_argument("--out", type=Path, help="the folder; default ICLR26_OUT, else iclr26-runs here")
     runs.add_argument("--json", action="store_true", help="print the records as JSON lines")

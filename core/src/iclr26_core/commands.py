@@ -35,16 +35,47 @@ def run(parsed: argparse.Namespace) -> None:
     table.print_metrics(execute.run_job(found.name, job.name, settings, options=options))
 
 
-def reproduce(parsed: argparse.Namespace) -> None:
+def reproduce(parsed: argparse.Namespace) -> int:
     """Check a paper's claims and print their verdicts."""
-    from iclr26_core import config, execute, table
+    from iclr26_core import config, execute, flags, table
     from iclr26_core.claims import Reproduction
+
+    flags.require_all_or_one(parsed)
+    if parsed.all:
+        return _reproduce_all(parsed)
 
     plugins.discovered().find(parsed.name)
     settings, options = config.parse(Reproduction, parsed.rest, prog=f"iclr26 reproduce {parsed.name}")
     if options.resume:
         raise UsageError("reproduce cannot be resumed: leave out --resume")
     table.print_claims(execute.reproduce(parsed.name, scale=settings.scale, options=options))
+    return 0
+
+
+def _reproduce_all(parsed: argparse.Namespace) -> int:
+    """Check every paper's claims, write the report and print its summary; return 1 if a method did not complete."""
+    from iclr26_core import federation, flags, report, table
+
+    given = {name: getattr(parsed, name) for name in ("scale", "only", "timeout")}
+    question = federation.Question(**{name: value for name, value in given.items() if value is not None})
+    folder = parsed.report or flags.REPORT
+    made = federation.reproduce_all(question, report=folder, out=parsed.out)
+    table.print_table(report.HEADER, [*(outcome.row for outcome in made.outcomes), made.totals])
+    print(f"{made.sentence}\n{folder / 'index.html'}")
+    return 0 if all(outcome.status == "ok" for outcome in made.outcomes) else 1
+
+
+def compare(parsed: argparse.Namespace) -> None:
+    """Set methods side by side and print the tables."""
+    from iclr26_core import presentation
+    from iclr26_core.compare import Question
+    from iclr26_core.compare import compare as compared
+
+    question = Question(
+        what=parsed.what, job=parsed.job, baseline=parsed.baseline, metrics=parsed.metric, seeds=parsed.seeds,
+        elsewhere=parsed.records, arguments=parsed.behind, timeout=parsed.timeout,
+    )  # fmt: skip
+    presentation.print_result(compared(question, out=parsed.out))
 
 
 def runs(parsed: argparse.Namespace) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from iclr26_core.child import PARENT
 from iclr26_core.claims import Claim, Scale
 from iclr26_core.entrypoints import Installed
 from iclr26_core.environment import environment, git, peak_memory_bytes
@@ -57,7 +59,7 @@ def run_job(
         raise UsageError(f"{name} {chosen.name} cannot be resumed (jobs that can: {', '.join(able) or 'none'})")
     function = load_target(chosen.target)
     plain = dataclasses.asdict(config)
-    return _execute(lambda run: function(config, run), installed, chosen.name, plain, options, among)
+    return perform(lambda run: function(config, run), installed, chosen.name, plain, options, among)
 
 
 def reproduce(
@@ -84,10 +86,10 @@ def reproduce(
             run.say(f"{claim.id}: {claim.verdict} ({now - started:.1f} s)")
             started = time.perf_counter()
 
-    return _execute(judge, installed, "reproduce", {"scale": scale}, options, among, scale=scale)
+    return perform(judge, installed, "reproduce", {"scale": scale}, options, among, scale=scale)
 
 
-def _execute(
+def perform(
     work: Callable[[Run], object],
     installed: Installed,
     job: str,
@@ -97,12 +99,13 @@ def _execute(
     *,
     scale: Scale = "small",
 ) -> Record:
+    """Return the record of some work under a method's name; ``ICLR26_PARENT`` is the run that it is part of."""
     options = options or Options()
     name = installed.method.name
     method = {"name": name, "package": installed.package, "version": installed.version}
     record = Record(
         run_id=new_run_id(name, job), method=method, job=job, config=config, seed=options.seed,
-        environment=environment(options.device), git=git(Path.cwd()),
+        environment=environment(options.device), git=git(Path.cwd()), parent=os.environ.get(PARENT) or None,
     )  # fmt: skip
     manager = recorders(options, (among or discovered()).manager)
     with run_folder(record, options) as (folder, record, resumed), interruptible():

@@ -49,24 +49,25 @@ class MlflowRecorder:
         self._artifacts = None if given else (self._out / "mlartifacts").as_uri()
         self._client: Any = None
         self._pending: list[Any] = []
-        self._run_id = ""
+        self._run_id = self._home = ""
         self._last_step = 0
 
     @hookimpl
     def iclr26_run_started(self, run: Run) -> None:
-        """Create the MLflow run in the experiment ``iclr26/<method>`` with the config as parameters."""
+        """Create the MLflow run with the config as parameters: below its parent, else in ``iclr26/<method>``."""
         from mlflow import MlflowClient
         from mlflow.entities import Param
 
         record = run.record
         with FileLock(self._out / ".mlflow.lock"):  # two runs at once would both make the store and the experiment
             self._client = MlflowClient(tracking_uri=self.uri)
-            self._experiment(record.method["name"])
+            parent = self._find(record.parent) if record.parent else None
+            self._home = parent.info.experiment_id if parent else self._experiment(record.method["name"])
         tags = {f"iclr26.{key}": str(value) for key, value in record.method.items()}
         tags |= {"iclr26.job": record.job, "iclr26.run_id": record.run_id, "iclr26.seed": str(record.seed)}
-        if record.parent:
-            tags |= {"mlflow.parentRunId": self._find(record.method["name"], record.parent)}
-        self._run_id = self._create(record.method["name"], record.run_id, tags)
+        if parent:  # in its experiment, because MLflow nests runs within one experiment only
+            tags |= {"mlflow.parentRunId": parent.info.run_id}
+        self._run_id = self._create(record.run_id, tags)
         settings = flat({**record.config, "seed": record.seed, "device": run.options.device})
         params = [Param(name, value[:PARAMETER_LENGTH]) for name, value in settings.items()]
         for start in range(0, len(params), 100):
@@ -88,7 +89,7 @@ class MlflowRecorder:
             "iclr26.verdict": claim.verdict,
             "iclr26.statement": claim.statement,
         }
-        child = self._create(run.record.method["name"], claim.id, tags)
+        child = self._create(claim.id, tags)
         if claim.measured is not None:
             for name in ("value", "low", "high"):
                 self._client.log_metric(child, f"measured.{name}", getattr(claim.measured, name))
@@ -114,8 +115,8 @@ class MlflowRecorder:
         finally:
             self._client.set_terminated(self._run_id, STATUS[record.status])
 
-    def _create(self, method: str, name: str, tags: Mapping[str, str]) -> str:
-        run = self._client.create_run(self._experiment(method), tags=dict(tags), run_name=name)
+    def _create(self, name: str, tags: Mapping[str, str]) -> str:
+        run = self._client.create_run(self._home, tags=dict(tags), run_name=name)
         return str(run.info.run_id)
 
     def _experiment(self, method: str) -> str:
@@ -125,11 +126,12 @@ class MlflowRecorder:
             return str(self._client.create_experiment(name, artifact_location=self._artifacts))
         return str(found.experiment_id)
 
-    def _find(self, method: str, run_id: str) -> str:
-        """Return MLflow's id of the run that has our id."""
-        query = f"tags.`iclr26.run_id` = '{run_id}'"
-        found = self._client.search_runs([self._experiment(method)], query, max_results=1)
-        return str(found[0].info.run_id) if found else run_id
+    def _find(self, run_id: str) -> Any:
+        """Return the MLflow run that has our id, or None if it was not tracked here."""
+        experiments = self._client.search_experiments(filter_string="name LIKE 'iclr26/%'")
+        ids = [experiment.experiment_id for experiment in experiments]
+        found = self._client.search_runs(ids, f"tags.`iclr26.run_id` = '{run_id}'", max_results=1)
+        return found[0] if found else None
 
     def _queue(self, metrics: Mapping[str, float], step: int) -> None:
         from mlflow.entities import Metric
