@@ -72,7 +72,7 @@ def _smallest_safe(gradients: Sequence[Tensor]) -> float:
     )  # lost squares are < 1e-8 of it
 
 
-def sharded_types() -> tuple[type, ...]:
+def sharded_types() -> tuple[Any, ...]:
     """``(DTensor,)``, or nothing while no DTensor can exist: importing its module costs 2 s of CPU time."""
     module: Any = sys.modules.get("torch.distributed.tensor")
     return () if module is None else (module.DTensor,)
