@@ -110,6 +110,19 @@ def test_what_is_there_is_not_run_again(again: Command) -> None:
     }
 
 
+def test_the_order_is_that_of_the_command_whatever_was_there(again: Command) -> None:
+    """The first baseline is what differences are to, so it must not depend on which runs are made now."""
+    for folder, record in records(again.folder / "out"):
+        if record.method["name"] == "bad" and record.seed == 0:
+            shutil.rmtree(folder)
+    done = again("compare", "bad,good", *OPTIONS)
+    assert done.returncode == 0, done.stderr
+    [group] = result(again)["groups"]
+    assert (group["reference"], list(group["runs"]), list(group["runs"]["bad"])) == (
+        "sgd of bad", ["bad", "good"], ["0", "1", "2"],
+    )  # fmt: skip
+
+
 def test_another_configuration_seed_or_version_is_run(again: Command) -> None:
     out = again.folder / "out"
     again("compare", "good", "--out", "out", "--seeds", "0", "--", "--data", "iris")

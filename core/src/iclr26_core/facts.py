@@ -61,6 +61,8 @@ def panel(claim: dict[str, Any]) -> forest.Panel | None:
 def of_machine(environment: dict[str, Any]) -> str:
     """Return an environment in one line; what is not known, or was never asked for, is left out."""
     known = {key: str(value) for key, value in environment.items() if value and value != "auto"}
+    if not known.get("device", "").startswith("cuda"):
+        known.pop("cuda", None)  # what torch was built for, not what the run used
     known["platform"] = known.get("platform", "").partition("-")[0]
     labels = {
         "platform": "{}", "machine": "{}", "cores": "{} cores", "device": "device {}", "python": "Python {}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -68,8 +67,12 @@ def gather(
         run.say(f"{gathered.reused} of {len(seeds) * len(contenders)} runs are there already")
     for contender, seed in run.progress(missing, label="runs") if missing else ():
         result = _run(run, contender, seed, arguments, timeout)
-        kept: list[Record] | list[Failure] = gathered.records if isinstance(result, Record) else gathered.failures
-        kept.append(result)  # type: ignore[arg-type]
+        if isinstance(result, Record):
+            gathered.records.append(result)
+        else:
+            gathered.failures.append(result)
+    order = {contender.name: index for index, contender in enumerate(contenders)}
+    gathered.records.sort(key=lambda record: (order[record.method["name"]], seeds.index(record.seed)))
     return gathered
 
 
@@ -109,7 +112,7 @@ def _passed_over(contenders: Sequence[Contender], seeds: Sequence[int], elsewher
                     f"it is of version {record.method['version']}, not {contender.version}": record.method
                     != work.method,
                     f"seed {record.seed} is not asked for": record.seed not in seeds,
-                    "its configuration is another": not record.same_work(dataclasses.replace(work, seed=record.seed)),
+                    "its configuration is another": not record.same_work(work),
                 }
                 if why := [reason for reason, applies in reasons.items() if applies]:
                     yield f"passed over {record.run_id}: {', '.join(why)}"
