@@ -62,7 +62,7 @@ def _compare(config: TrainConfig, problem: Problem, noise: NoiseModel | None, sc
         label = entry.label or entry.name
         candidates = list(_candidates(entry, problem, alpha, report))
         chosen = _tuned(label, candidates, problem, noise, scale, config.run, run)
-        run.say(f"{label}: {chosen}")
+        run.say(f"{label}: {_settings(chosen)} (out of {len(candidates)})")
         started = time.perf_counter()
         found[label] = _trials(label, problem, chosen, noise, scale, config.run, run)
         _keep_metrics(run, label, found[label], config.run, time.perf_counter() - started)
@@ -204,6 +204,13 @@ def _candidates(entry: MethodConfig, problem: Problem, alpha: float, report: Tai
     else:
         for lr, decay in itertools.product(steps(radius, np.geomspace(0.001, 0.1, GRID // 2)), (0.0, 0.5)):
             yield AdamTrial(lr, decay=decay, name=name)
+
+
+def _settings(method: TrialMethod) -> str:
+    """Return what a trial method was set to, in words."""
+    own = vars(method).get("schedule", method)
+    names = [name for name in ("lr", "clip", "alpha", "decay") if vars(own).get(name) not in (None, 0.0)]
+    return ", ".join(f"{name} {vars(own)[name]:.3g}" for name in names)
 
 
 def _tuned(
