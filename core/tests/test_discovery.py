@@ -264,6 +264,18 @@ def test_functions_share_one_cached_instance_that_can_be_refreshed(imported, ins
         discovered.cache_clear()
 
 
+def test_find_says_that_a_method_is_left_out_rather_than_not_installed(imported, install):
+    install("tracer")
+    with pytest.raises(MethodNotFound, match="tracer is installed and left out here: see ICLR26_PLUGINS"):
+        Plugins(disable=["tracer"]).find("tracer")
+
+
+def test_misspelt_hook_is_a_broken_plugin(imported, install):
+    install("culprit", "import iclr26_core\n@iclr26_core.hookimpl\ndef iclr26_run_finishd(run): pass")
+    (broken,) = Plugins().broken
+    assert "iclr26_run_finishd" in str(broken)
+
+
 def test_keyboard_interrupt_in_a_plugin_is_not_swallowed(imported, install):
     install("culprit", "raise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):

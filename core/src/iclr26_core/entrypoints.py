@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 
@@ -37,14 +37,12 @@ class Installed:
     version: str
 
 
-def entry_points(*, only: Container[str] | None, disable: Container[str]) -> Iterator[EntryPoint]:
-    """Yield the entry points of every API major, sorted; of two with one name, that of ``iclr26-<name>`` first."""
+def entry_points() -> list[EntryPoint]:
+    """Return the entry points of every API major, sorted; of two with one name, that of ``iclr26-<name>`` first."""
     everything = importlib.metadata.entry_points()
     majors = sorted(group for group in everything.groups if re.fullmatch(r"iclr26\.v\d+", group))
     found = [point for group in majors for point in everything.select(group=group)]
-    for point in sorted(found, key=lambda p: (package(p) != f"iclr26-{p.name}", package(p), p.name)):
-        if (only is None or point.name in only) and point.name not in disable:
-            yield point
+    return sorted(found, key=lambda p: (package(p) != f"iclr26-{p.name}", package(p), p.name))
 
 
 def package(point: EntryPoint) -> str:

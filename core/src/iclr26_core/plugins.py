@@ -54,7 +54,11 @@ class Plugins:
         self.manager = hooks.manager()
         self.installed: dict[str, Installed] = {}
         self.broken: list[BrokenPlugin] = []
-        for point in entrypoints.entry_points(only=self._only, disable=self._disable):
+        self.hidden: set[str] = set()
+        for point in entrypoints.entry_points():
+            if point.name in self._disable or (self._only is not None and point.name not in self._only):
+                self.hidden.add(point.name)
+                continue
             try:
                 self._load(point)
             except (Exception, SystemExit) as error:
@@ -74,6 +78,7 @@ class Plugins:
                 raise PluginError(f"{point.value} is loaded already: one entry point per plugin module is enough")
             try:
                 self.manager.register(plugin)
+                self.manager.check_pending()  # a misspelt hook would never be called
                 methods = self._described(plugin, package)
             except BaseException:
                 if self.manager.is_registered(plugin):  # pluggy takes a plugin with a wrong hook out by itself
@@ -119,6 +124,8 @@ class Plugins:
         for broken in self.broken:
             if broken.name == name:
                 raise PluginError(f"{broken}: see iclr26 doctor") from broken.error
+        if name in self.hidden:
+            raise MethodNotFound(f"{name} is installed and left out here: see ICLR26_PLUGINS and ICLR26_DISABLE")
         raise MethodNotFound(not_installed(name, self.installed))
 
 

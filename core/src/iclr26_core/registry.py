@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from iclr26_core.errors import UsageError
+from iclr26_core.markdown import plain
 from iclr26_core.plugins import Plugins
 from iclr26_core.record import write_atomically
 
@@ -54,8 +55,8 @@ def _table(registry: str) -> str:
     rows = ["\n| method | kind | what it does | paper |", "|---|---|---|---|"]
     for name, method in sorted(parsed.get("methods", {}).items()):
         folder = next(m["path"] for m in parsed["members"].values() if m["package"] == method["package"])
-        paper = f"[{method['title']}]({method['paper']})"
-        rows.append(f"| [{name}]({folder}) | {method['kind']} | {method['summary']} | {paper} |")
+        paper = f"[{plain(method['title'])}]({method['paper']})"
+        rows.append(f"| [{name}]({folder}) | {method['kind']} | {plain(method['summary'])} | {paper} |")
     return "\n".join(rows) + "\n"
 
 
