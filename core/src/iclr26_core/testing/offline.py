@@ -9,12 +9,14 @@ from pathlib import Path
 
 CODE = """
 import socket, sys
-connect = socket.socket.connect
-def local_only(self, address):
-    if self.family != getattr(socket, "AF_UNIX", None) and address[0] not in ("127.0.0.1", "::1", "localhost"):
-        raise OSError(f"no network in a conformance test (connection to {address})")
-    return connect(self, address)
-socket.socket.connect = local_only
+def local_only(connect):
+    def guarded(self, address):
+        if self.family != getattr(socket, "AF_UNIX", None) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            raise OSError(f"no network in a conformance test (connection to {address})")
+        return connect(self, address)
+    return guarded
+socket.socket.connect = local_only(socket.socket.connect)
+socket.socket.connect_ex = local_only(socket.socket.connect_ex)
 from iclr26_core.cli import main
 sys.exit(main(sys.argv[1:]))
 """
