@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from conftest import Command
+from iclr26_core.compare.statistics import mean_interval
 from iclr26_core.record import Record, records
-from iclr26_core.statistics import mean_interval
 from rivals import WAVE, collective, is_alive, rivals, runs
 
 SEEDS = (0, 1, 2)

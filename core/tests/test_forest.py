@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 from browser import open_page
-from iclr26_core import forest
-from iclr26_core.axis import axis
-from iclr26_core.forest import Mark, Panel
+from iclr26_core.drawing import forest
+from iclr26_core.drawing.axis import axis
+from iclr26_core.drawing.forest import Mark, Panel
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 OVERLAPS = """<!DOCTYPE html><meta charset="utf-8"><body>{svg}<script>

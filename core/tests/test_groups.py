@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from iclr26_core.groups import groups
+from iclr26_core.compare.groups import groups
 from iclr26_core.record import Record
 
 

@@ -6,7 +6,7 @@ import math
 import random
 
 import pytest
-from iclr26_core.statistics import mean_interval, paired_difference, t_quantile
+from iclr26_core.compare.statistics import mean_interval, paired_difference, t_quantile
 
 VALUES = [0.3, 1.7, -0.4, 2.2, 0.9]
 

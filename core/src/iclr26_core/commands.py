@@ -54,7 +54,9 @@ def reproduce(parsed: argparse.Namespace) -> int:
 
 def _reproduce_all(parsed: argparse.Namespace) -> int:
     """Check every paper's claims, write the report and print its summary; return 1 if a method did not complete."""
-    from iclr26_core import federation, flags, report, table
+    from iclr26_core import flags, table
+    from iclr26_core.report import federation
+    from iclr26_core.report import outcomes as report
 
     given = {name: getattr(parsed, name) for name in ("scale", "only", "timeout")}
     question = federation.Question(**{name: value for name, value in given.items() if value is not None})
@@ -67,8 +69,7 @@ def _reproduce_all(parsed: argparse.Namespace) -> int:
 
 def compare(parsed: argparse.Namespace) -> None:
     """Set methods side by side and print the tables."""
-    from iclr26_core import presentation
-    from iclr26_core.compare import Question
+    from iclr26_core.compare import Question, presentation
     from iclr26_core.compare import compare as compared
 
     question = Question(
@@ -90,6 +91,15 @@ def doctor(parsed: argparse.Namespace) -> int:
     from iclr26_core import doctor
 
     return doctor.examine(plugins.discovered())
+
+
+def new(parsed: argparse.Namespace) -> None:
+    """Write a package and print the commands to go on with."""
+    from iclr26_core import new
+
+    options = {name: getattr(parsed, name) for name in ("folder", "author", "federation")}
+    target, steps = new.create(parsed.slug, parsed.kind, **options)
+    print("\n".join([f"{target} is written; go on with:", *(f"  {step}" for step in steps)]))
 
 
 def registry(parsed: argparse.Namespace) -> int:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from iclr26_core.drawing.markdown import plain
 from iclr26_core.errors import UsageError
-from iclr26_core.markdown import plain
 from iclr26_core.plugins import Plugins
 from iclr26_core.record import write_atomically
 

@@ -17,7 +17,7 @@ from iclr26_core.entrypoints import Installed
 from iclr26_core.kinds import KINDS
 from iclr26_core.method import load_target
 from iclr26_core.plugins import Plugins
-from iclr26_core.testing import offline
+from iclr26_core.testing import offline, readme
 from iclr26_core.testing.contract import Contract
 
 HEAVY = (
@@ -98,6 +98,18 @@ class PluginContract(Contract, sealed=True):
         for claim in claims:
             for field in ("statement", "paper", "source", "verdict"):
                 self.check(claim[field], f"claim {claim['id']!r} has no {field}")
+
+    def test_readme_examples_print_what_the_readme_says(self, tmp_path: Path) -> None:
+        path = readme.readme_of(type(self))
+        self.check(path, "the package has no README.md beside its pyproject.toml")
+        examples = readme.examples(path) if path else []
+        self.check(examples, "README.md has no ```python block with a block of its output below it")
+        for code, output in examples:
+            done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+            self.check(done.returncode == 0, f"a README example fails:\n{code}\n{done.stderr}")
+            self.check(
+                done.stdout.strip() == output.strip(), f"a README example prints\n{done.stdout}\nand not\n{output}"
+            )
 
     def test_unknown_option_is_refused_with_exit_code_2(self, tmp_path: Path) -> None:
         done = offline.iclr26(tmp_path, "run", self.method, "--no_such_option", "1")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from iclr26_core import child
-from iclr26_core.contenders import Contender
+from iclr26_core.compare.contenders import Contender
 from iclr26_core.record import Record, records
 from iclr26_core.run import Run
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from iclr26_core import markdown
-from iclr26_core.comparison import Block, Comparison
-from iclr26_core.result import Result
-from iclr26_core.statistics import Mean
+from iclr26_core.compare.figures import Block, Comparison
+from iclr26_core.compare.result import Result
+from iclr26_core.compare.statistics import Mean
+from iclr26_core.drawing import markdown
 
 HOW = "Intervals: 95 %, Student's t over seeds; differences are paired by seed. Not corrected for many comparisons."
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from iclr26_core.groups import Group
+from iclr26_core.compare.groups import Group
+from iclr26_core.compare.statistics import Mean, mean_interval, paired_difference
 from iclr26_core.kinds import Metric
 from iclr26_core.record import Record
-from iclr26_core.statistics import Mean, mean_interval, paired_difference
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,14 +7,13 @@ import mimetypes
 import string
 from collections.abc import Iterable, Iterator
 from html import escape
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from iclr26_core import facts, forest
-from iclr26_core.data import data
-
-if TYPE_CHECKING:
-    from iclr26_core.report import Outcome, Report
+from iclr26_core.drawing import forest
+from iclr26_core.report import facts
+from iclr26_core.report.outcomes import HEADER, Outcome, Report
 
 CLASSES = {"holds": "holds", "fails": "fails", "not testable here": "untested"}
 NUMERIC = range(3, 7)
@@ -22,10 +21,8 @@ NUMERIC = range(3, 7)
 
 def render(report: Report) -> str:
     """Return the page."""
-    from iclr26_core.report import HEADER
-
-    return string.Template(data("page.html")).substitute(
-        style=data("page.css") + data("forest.css"),
+    return string.Template(_file("page.html")).substitute(
+        style=_file("page.css") + forest.STYLE,
         sentence=escape(report.sentence),
         about=_facts(report.about, "How this was made"),
         head=_row(HEADER, header=True),
@@ -104,3 +101,7 @@ def _picture(claim: dict[str, Any], folder: Path | None) -> str:
         f'<figure class="plot"><img src="data:{kind};base64,{encoded}" alt="{escape(f"Plot of {caption}")}">'
         f"<figcaption>{escape(claim['plot'])}</figcaption></figure>"
     )
+
+
+def _file(name: str) -> str:
+    return (resources.files("iclr26_core.report") / name).read_text(encoding="utf-8")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from iclr26_core import forest
 from iclr26_core.claims import Estimate
+from iclr26_core.drawing import forest
 
 SIGNS = {"holds": "✓", "fails": "✗", "not testable here": "–"}
 

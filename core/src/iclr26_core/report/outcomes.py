@@ -1,15 +1,15 @@
-"""The reproduction report: how each method's claims came out, as Markdown and as one HTML page."""
+"""How the reproductions of the methods came out, counted and summed up."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from iclr26_core import facts, markdown, page
-from iclr26_core.record import Record, write_atomically
+from iclr26_core.record import Record
+from iclr26_core.report import facts
 
 VERDICTS = ("holds", "fails", "not testable here")
 HEADER = ("Method", "Kind", "Version", "Holds", "Fails", "Not testable here", "Seconds", "Status")
@@ -90,42 +90,3 @@ class Report:
         count = len(self.outcomes)
         methods = "1 method" if count == 1 else f"{count} methods"
         return f"Claims of {methods}: {holds} hold, {fails} fail, {untested} not testable here."
-
-    def write(self, folder: Path) -> None:
-        """Write ``README.md`` and ``index.html`` into a folder."""
-        write_atomically(folder / "README.md", self.as_markdown())
-        write_atomically(folder / "index.html", page.render(self))
-
-    def as_markdown(self) -> str:
-        """Return the report as Markdown."""
-        parts = [
-            "# Reproduction of the papers' claims",
-            f"{self.sentence} A verdict is computed: a claim holds if the whole measured interval lies in the region "
-            f"that it names. Written by `{self.command}`; the same with plots: [index.html](index.html).",
-            markdown.bullets(f"{label}: {text}" for label, text in self.about[:-1]),
-            markdown.table(HEADER, [*(outcome.row for outcome in self.outcomes), self.totals]),
-            *(part for outcome in self.outcomes for part in _section(outcome)),
-        ]
-        return markdown.page(parts)
-
-
-def _section(outcome: Outcome) -> Iterator[str]:
-    yield f"## {markdown.plain(outcome.name)}"
-    if outcome.title:
-        yield f"[{markdown.plain(outcome.title)}](<{outcome.paper}>). {markdown.plain(outcome.summary)}"
-    if outcome.status != "ok":
-        yield f"**Not complete**: {markdown.plain(outcome.status)}"
-    if outcome.record:
-        yield f"Run on {markdown.plain(facts.of_machine(outcome.record.environment))}."
-    rows = []
-    for claim in outcome.claims:
-        told = dict(facts.of_claim(claim))
-        here = f"{told['Here']} ({told['Repetitions']})" if "Repetitions" in told else told["Here"]
-        needed = claim["region"] if claim["measured"] else f"needs {claim['needs']}"
-        seconds = "–" if claim["seconds"] is None else f"{claim['seconds']:.1f}"
-        detail = told.get("Compared", "")
-        rows.append(
-            [claim["id"], claim["statement"], told["Paper"], here, needed, facts.verdict(claim), seconds, detail]
-        )
-    if rows:
-        yield markdown.table(["Claim", "Statement", "Paper", "Here", "Holds if", "Verdict", "s", "Compared"], rows)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from iclr26_core import forest
-from iclr26_core.comparison import Block, Comparison
-from iclr26_core.presentation import heading
-from iclr26_core.result import Result
-from iclr26_core.statistics import Mean
+from iclr26_core.compare.figures import Block, Comparison
+from iclr26_core.compare.presentation import heading
+from iclr26_core.compare.result import Result
+from iclr26_core.compare.statistics import Mean
+from iclr26_core.drawing import forest
 
 TONES: dict[str, forest.Tone] = {"better": "good", "worse": "bad"}
 

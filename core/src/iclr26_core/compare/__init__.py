@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from iclr26_core import comparison_plot, execute, presentation
+from iclr26_core import execute
 from iclr26_core.collective import collective
-from iclr26_core.comparison import compared, metrics_of, reference, systems
-from iclr26_core.contenders import Contender, chosen_names, contender
+from iclr26_core.compare import plot as comparison_plot
+from iclr26_core.compare import presentation
+from iclr26_core.compare.contenders import Contender, chosen_names, contender
+from iclr26_core.compare.figures import compared, metrics_of, reference, systems
+from iclr26_core.compare.gather import Gathered, gather
+from iclr26_core.compare.groups import Group, groups
+from iclr26_core.compare.result import Result
 from iclr26_core.errors import Iclr26Error, UsageError, did_you_mean
-from iclr26_core.gather import Gathered, gather
-from iclr26_core.groups import Group, groups
 from iclr26_core.kinds import KINDS, Metric
 from iclr26_core.options import Options
 from iclr26_core.plugins import Plugins, discovered
 from iclr26_core.record import Record, records, to_json, write_atomically
-from iclr26_core.result import Result
 from iclr26_core.run import Run
 
 THIS = collective("comparison", job="compare", target="iclr26_core.compare:compare", summary="methods side by side")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from iclr26_core.caveats import caveats
-from iclr26_core.comparison import Comparison, Row
-from iclr26_core.gather import Failure
+from iclr26_core.compare.caveats import caveats
+from iclr26_core.compare.figures import Comparison, Row
+from iclr26_core.compare.gather import Failure
 
 SCHEMA = "iclr26.comparison.v1"
 

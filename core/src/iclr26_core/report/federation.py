@@ -15,7 +15,8 @@ from iclr26_core.errors import MethodNotFound, OutputError
 from iclr26_core.options import Options
 from iclr26_core.plugins import Plugins, discovered
 from iclr26_core.record import records
-from iclr26_core.report import Outcome, Report
+from iclr26_core.report import write
+from iclr26_core.report.outcomes import Outcome, Report
 from iclr26_core.run import Run
 
 FILES = ("README.md", "index.html")
@@ -68,7 +69,7 @@ def reproduce_all(question: Question, *, report: Path, out: Path | None = None, 
         outcomes = [_outcome(run, method, question) for method in run.progress(chosen, label="methods")]
         made = Report(run=run.record, scale=question.scale, outcomes=[*outcomes, *map(_broken, broken)])
         for folder in (run.out, report):
-            made.write(folder)
+            write(made, folder)
         for name in FILES:
             run.artifact(name)
         reports.append(made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from iclr26_core.comparison import Block, Comparison, Row, systems
+from iclr26_core.compare.figures import Block, Comparison, Row, systems
 from iclr26_core.record import Record
 
 TIMED = ("s", "1/s", "ms", "µs")

@@ -1,7 +1,7 @@
 """Forest plots as SVG: one line of text and one interval per row, panels below each other, each with its own axis.
 
-Text stands above its interval and is broken to the width of the picture, so nothing can overlap. Colours follow the
-reader's light or dark scheme; what a colour says is also said by the shape of the mark and in the text.
+Text stands above its interval, broken to the picture's width, so nothing can overlap. Colours follow the reader's
+scheme; what a colour says is also said by the shape of the mark and in the text.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib import resources
 from typing import Literal
 
-from iclr26_core.axis import Axis, axis
-from iclr26_core.data import data
-from iclr26_core.lettering import broken, text_width
+from iclr26_core.drawing.axis import Axis, axis
+from iclr26_core.drawing.lettering import broken, text_width
 
+STYLE = (resources.files("iclr26_core.drawing") / "forest.css").read_text(encoding="utf-8")
 Tone = Literal["plain", "good", "bad"]
 
-WIDTH, LEFT, RIGHT = 400, 22, 378
-ROOM, ZOOM = RIGHT - LEFT, 1.3
+WIDTH, LEFT, RIGHT, ROOM, ZOOM = 400, 22, 378, 378 - 22, 1.3
 LINE, STRIP, GAP, AXIS = 17, 16, 22, 24
 
 
@@ -62,7 +62,7 @@ def svg(panels: Sequence[Panel], *, title: str, styled: bool = True) -> str:
         height, drawn = _panel(panel, height)
         height, body = height + GAP, body + drawn
     height = math.ceil(height - GAP / 2)
-    style = f"<style>{data('forest.css')}</style>" if styled else ""
+    style = f"<style>{STYLE}</style>" if styled else ""
     frame = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH * ZOOM}" role="img" aria-label="{escape(title)}"'
     paper = f'<rect class="paper" width="{WIDTH}" height="{height}"/>'
     return f'<svg class="forest" xmlns="http://www.w3.org/2000/svg" {frame}>{style}{paper}{"".join(body)}</svg>'

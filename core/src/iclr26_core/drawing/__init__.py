@@ -1,0 +1,1 @@
+"""Plots, tables and texts for pages: SVG and Markdown without a plotting library."""
