@@ -120,7 +120,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-README = "test_readme_examples_print_what_the_readme_says"  # of the tests' own folder, not of the distribution
+README = "test_readme_examples_print_what_the_readme_says"  # see test_readme_examples.py
 QUICK = "test_quick_run_leaves_a_record_with_baselines"
 RUNS = {QUICK, "test_default_run_works_offline"}
 COMMANDS = {*RUNS, "test_every_claim_is_judged", "test_unknown_option_is_refused_with_exit_code_2"}
