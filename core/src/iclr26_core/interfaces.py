@@ -36,7 +36,7 @@ class Decoder(Protocol):
     """Decodes with a model that it is given; it owns no weights."""
 
     def generate(self, model: Any, inputs: torch.Tensor, *, generator: torch.Generator | None = None) -> DecodeOutput:
-        """Return the sequences for (B, P) integer prompts; the same generator state gives the same tokens."""
+        """Return sequences for (B, P) integer prompts, the same for the same generator state; ValueError for others."""
 
 
 @runtime_checkable
@@ -74,7 +74,7 @@ class Benchmark(Protocol):
         """Return the examples of a split in a fixed order; ValueError names the splits there are."""
 
     def evaluate(self, predictions: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return metrics for predictions by example id; missing ids count as wrong, unknown ones are a ValueError."""
+        """Return metrics for predictions by id; missing ones count as wrong, unknown ids and NaN are a ValueError."""
 
 
 @runtime_checkable
@@ -82,7 +82,7 @@ class Objective(Protocol):
     """A loss that a training loop or a transformers / TRL trainer can call."""
 
     def __call__(self, model: Any, batch: Mapping[str, Any]) -> tuple[torch.Tensor, Mapping[str, float]]:
-        """Return a finite scalar loss with gradient, and numbers to log."""
+        """Return a finite scalar loss with gradient, and numbers to log; ValueError for an empty or NaN batch."""
 
 
 @runtime_checkable
@@ -93,7 +93,7 @@ class Generator(Protocol):
         """Return self, fitted; ValueError for empty or non-finite data."""
 
     def sample(self, n: int, *, seed: int) -> Any:
-        """Return n samples in the form of the data; the same seed gives the same samples."""
+        """Return n samples like the data, the same for a seed; ValueError for n < 1, RuntimeError before ``fit``."""
 
 
 @runtime_checkable
@@ -118,7 +118,7 @@ class Agent(Protocol):
         """Return self after this many environment steps."""
 
     def predict(self, obs: Any, deterministic: bool = False) -> tuple[Any, Any]:
-        """Return an action of the environment's action space and the recurrent state, or None."""
+        """Return an action of the action space and the recurrent state, or None; ValueError for a bad observation."""
 
     def save(self, path: Any) -> None:
         """Write everything that ``load`` needs to predict the same actions."""
@@ -144,7 +144,7 @@ class Editor(Protocol):
     """Changes facts in a model by request, and takes each change back."""
 
     def edit(self, model: Any, requests: Iterable[Mapping[str, Any]]) -> Any:
-        """Return the edited model; ValueError names the request that cannot be applied."""
+        """Return the edited model; ValueError names a request that cannot be applied and leaves the model as it was."""
 
     def revert(self, request: Mapping[str, Any]) -> Any:
         """Return the model without this edit; LookupError if it was never made."""
