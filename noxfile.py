@@ -127,10 +127,13 @@ def wheels(session: nox.Session) -> None:
     session.run("iclr26", "doctor")
 
 
-@nox.session(venv_backend="none")
+@nox.session(python=HERE)
 def federation(session: nox.Session) -> None:
-    """Listing what is installed stays within its budget of CPU time; median of five."""
-    seconds = sorted(_cpu_seconds(["uv", "run", "--locked", "--no-sync", "iclr26", "list"]) for _ in range(5))[2]
+    """Listing every member stays within its budget of CPU time; median of five."""
+    environment = {"UV_PROJECT_ENVIRONMENT": session.virtualenv.location, "VIRTUAL_ENV": ""}
+    session.run("uv", "sync", "--locked", "--quiet", "--all-packages", env=environment, external=True)
+    command = [str(Path(session.bin) / "iclr26"), "list"]
+    seconds = sorted(_cpu_seconds(command) for _ in range(5))[2]
     session.log(f"iclr26 list: {1000 * seconds:.0f} ms CPU with {len(REGISTRY.get('methods', {}))} methods")
     if seconds > LIST_CPU_SECONDS:
         session.error(f"iclr26 list must take at most {1000 * LIST_CPU_SECONDS:.0f} ms CPU")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import importlib.util
 import os
 from collections.abc import Callable
 
