@@ -169,8 +169,7 @@ def release(session: nox.Session) -> None:
         session.error(f"the tree must be clean; commit or stash first:\n{dirty}")
     changelog = ROOT / path / "CHANGELOG.md"
     text = changelog.read_text(encoding="utf-8")
-    notes = re.search(r"^## Unreleased\n+(.+?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    if notes is None or not notes[1].strip():
+    if not unreleased(text):
         session.error(f"{path}/CHANGELOG.md has nothing under '## Unreleased': say what this release changes")
     session.run("uv", "version", "--package", package, "--bump", bump, external=True)
     version = tomllib.loads((ROOT / path / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
@@ -182,6 +181,12 @@ def release(session: nox.Session) -> None:
     tag = f"{package}-v{version}"
     session.log(f"now look at the change and run:\n  git commit -am 'Release {package} {version}'")
     session.log(f"  git tag -a {tag} -m '{package} {version}'\n  git push origin HEAD {tag}")
+
+
+def unreleased(changelog: str) -> str:
+    """Return what a changelog says under ``## Unreleased``."""
+    found = re.search(r"^## Unreleased\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
+    return found[1].strip() if found else ""
 
 
 def build(session: nox.Session, folder: Path) -> Path:
