@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from iclr26_core import new, template, workspace
 from iclr26_core.errors import OutputError, UsageError
+from iclr26_core.generator import new, template, workspace
 from iclr26_core.kinds import KINDS
 
 ROOT = Path(__file__).parents[2]

@@ -95,7 +95,7 @@ def doctor(parsed: argparse.Namespace) -> int:
 
 def new(parsed: argparse.Namespace) -> None:
     """Write a package and print the commands to go on with."""
-    from iclr26_core import new
+    from iclr26_core.generator import new
 
     options = {name: getattr(parsed, name) for name in ("folder", "author", "federation")}
     target, steps = new.create(parsed.slug, parsed.kind, **options)

@@ -1,5 +1,7 @@
 """Gradients against automatic differentiation, minimisers against scikit-learn, and bad data."""
 
+import csv
+
 import numpy as np
 import pytest
 import torch
@@ -124,8 +126,13 @@ def test_expected_logistic_at_the_papers_size():
 def test_csv_gives_the_same_problem_as_the_arrays(tmp_path):
     from sklearn.datasets import load_breast_cancer
 
-    frame = load_breast_cancer(as_frame=True).frame
-    frame.to_csv(tmp_path / "cancer.csv", index=False)
+    data = load_breast_cancer()
+    with (tmp_path / "cancer.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow([*data.feature_names, "target"])
+        rows.writerows(
+            [*map(repr, map(float, row)), int(label)] for row, label in zip(data.data, data.target, strict=True)
+        )
     problem = csv_logistic(tmp_path / "cancer.csv", "target", ridge=0.02, batch_size=3)
     expected = breast_cancer_logistic(ridge=0.02, batch_size=3)
     np.testing.assert_allclose(problem.features, expected.features, rtol=1e-12)

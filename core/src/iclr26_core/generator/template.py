@@ -27,7 +27,7 @@ def render(kind: str, names: dict[str, str], *, licensed: bool) -> dict[str, str
     Raises:
         UsageError: two files have the same path, because the method's module is called as another one is
     """
-    templates = resources.files("iclr26_core") / "templates"
+    templates = resources.files("iclr26_core.generator") / "templates"
     about = tomllib.loads((templates / kind / "kind.toml").read_text(encoding="utf-8"))
     homes = {names["class_name"]: names["module"], **about["exports"]}
     values = {

@@ -11,9 +11,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from iclr26_core import template, workspace
 from iclr26_core.catalogue import CATALOGUE
 from iclr26_core.errors import OutputError, UsageError, did_you_mean
+from iclr26_core.generator import template, workspace
 from iclr26_core.kinds import KINDS
 from iclr26_core.plugins import discovered
 from iclr26_core.record import write_atomically
