@@ -204,6 +204,7 @@ def test_configs_out_of_range_are_refused(make, message):
         make()
 
 
+@pytest.mark.slow
 def test_tables_reproduce_the_figures_at_a_smaller_size(tmp_path, capsys):
     """Both tables; n = 30 here, n = 500 by default (slow test below)."""
     record = run_job("riemannian-fw", "tables", TablesConfig(size=30, starts=1), options=Options(out=tmp_path))
