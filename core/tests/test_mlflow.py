@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # a dozen commands that import MLflow, and the first schema of several stores
+
 SESSION = """
 import contextlib, io, json, os, signal, sys, threading, time
 from pathlib import Path
