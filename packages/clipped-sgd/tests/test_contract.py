@@ -44,6 +44,7 @@ def the_run(out: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_result_file(tmp_path: Path) -> None:
     texts = []
     for name in ("a", "b"):
@@ -52,6 +53,7 @@ def test_same_seed_gives_the_same_result_file(tmp_path: Path) -> None:
     assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
 def test_interrupted_run_resumes_to_the_same_result_file(tmp_path: Path) -> None:
     settings = ("--run.K", "60", "--run.reps", "16", "--run.tune_reps", "3", "--run.checkpoints", "5", "--seed", "3")
     assert iclr26(tmp_path / "whole", "run", "clipped-sgd", *settings).returncode == 0
