@@ -289,6 +289,6 @@ def embedding_spread(embedded: Tensor, lengths: Tensor) -> float:
     """
     spreads = []
     for rows, length in zip(embedded, lengths.tolist(), strict=True):
-        valid = rows[:length].double()
+        valid = rows[:length].detach().double()
         spreads.append(float(valid.var(0, correction=0).mean().sqrt() / valid.square().mean().sqrt()))
     return sum(spreads) / len(spreads)
