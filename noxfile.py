@@ -27,7 +27,7 @@ BUMPS = ["major", "minor", "patch"]
 SHARED_FILES = {"uv.lock", "pyproject.toml", "noxfile.py"}
 SHARED_FOLDERS = ("core/", ".ci/")
 
-nox.needs_version = ">=2025.5.1"
+nox.needs_version = ">=2025.10.14"
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_venv = "yes"
 nox.options.download_python = "never"
@@ -58,6 +58,12 @@ def pytest(session: nox.Session, folder: Path, *options: str, **environment: str
     session.run("pytest", "-q", *options, *session.posargs, env={**fixed, **environment}, success_codes=[0, 5])
 
 
+def group_needs(groups: dict[str, list[str | dict[str, str]]], name: str) -> list[str]:
+    """Return the requirements of a dependency group and of the groups that it includes."""
+    parts = [[need] if isinstance(need, str) else group_needs(groups, need["include-group"]) for need in groups[name]]
+    return [need for part in parts for need in part]
+
+
 @nox.session(python=PYTHONS)
 @member_parameter
 def tests(session: nox.Session, member: str) -> None:
@@ -85,10 +91,10 @@ def lowest(session: nox.Session, member: str) -> None:
     """The default tests of one member with the lowest versions that its pyproject allows."""
     package, path = (REGISTRY["members"][member][key] for key in ("package", "path"))
     extras = "[mlflow,testing]" if member == "core" else ""
-    wheels = build(session, Path(session.create_tmp()))
+    wheels = build(session, Path(session.virtualenv.location) / "wheels")
     pins = ["--resolution", "lowest-direct", "--find-links", str(wheels)]
     project = tomllib.loads((ROOT / path / "pyproject.toml").read_text(encoding="utf-8"))
-    group = [need for need in project["dependency-groups"]["test"] if isinstance(need, str)]
+    group = group_needs(project["dependency-groups"], "test")
     direct = [need for need in project["project"]["dependencies"] if not need.startswith("iclr26-")]
     session.run("uv", "pip", "install", "--quiet", *pins, f"{package}{extras}", *group, *direct, external=True)
     pytest(session, ROOT / path)
@@ -118,7 +124,7 @@ def registry(session: nox.Session) -> None:
 @nox.session(python=HERE, reuse_venv=False)
 def wheels(session: nox.Session) -> None:
     """Every wheel, installed together into an empty environment without the sources."""
-    folder = build(session, Path(session.create_tmp()) / "wheels")
+    folder = build(session, Path(session.virtualenv.location) / "wheels")
     constraints = folder / "constraints.txt"
     export = ["uv", "export", "--locked", "--quiet", "--all-packages", "--all-extras", "--no-emit-workspace"]
     session.run(*export, "--no-hashes", "--output-file", str(constraints), external=True, silent=True)
