@@ -45,5 +45,6 @@ def iclr26_methods() -> list[Method]:
                 "perplexity",
             ),
             tags=("hallucination", "diffusion language models", "LLaDA", "Dream", "information bottleneck"),
+            status="experimental",
         )
     ]
