@@ -17,6 +17,7 @@ from iclr26_riemannian_fw import (
     Sphere,
     SublevelSet,
     WithOracle,
+    lmo,
 )
 from iclr26_riemannian_fw.interval import interval_closed_forms
 
@@ -306,3 +307,27 @@ def test_spd_oracle_does_not_depend_on_its_start(start):
 def test_impossible_sets_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(("size", "radius", "evaluations"), [(3, 1.0, 20), (5, 3.0, 60), (8, 5.0, 150)])
+def test_the_spd_oracle_converges_on_large_balls(size, radius, evaluations, monkeypatch):
+    """20 random problems: the angle to stationarity is <= 1e-7; bounds twice the worst seen."""
+    counts = []
+    plain = lmo.minimise_on_sphere
+
+    def counted(value_and_gradient, *arguments, **options):
+        counts.append(0)
+
+        def one(W):
+            counts[-1] += 1
+            return value_and_gradient(W)
+
+        return plain(one, *arguments, **options)
+
+    monkeypatch.setattr(lmo, "minimise_on_sphere", counted)
+    ball = GeodesicBall(SPD(), torch.eye(size, dtype=torch.float64), radius)
+    for seed in range(20):
+        generator = torch.Generator().manual_seed(seed)
+        x = ball.random(1, generator)[0]
+        assert float(ball.lmo(x, ball.manifold.random_tangent(x, generator)).residual) <= 1e-7
+    assert max(counts) <= evaluations
