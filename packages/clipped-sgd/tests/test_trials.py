@@ -28,7 +28,7 @@ from iclr26_clipped_sgd import (
     select_method,
     sigma_for,
 )
-from iclr26_clipped_sgd.trials import _draws
+from iclr26_clipped_sgd.simulation.trials import _draws
 
 SCHEDULE = PowerSchedule(lr=0.3, clip=2.0, smoothness=1.0)
 METHODS = [
@@ -204,7 +204,7 @@ def test_a_damaged_block_is_named(tmp_path):
 
 
 def test_blocks_stay_below_the_memory_limit():
-    from iclr26_clipped_sgd.trials import _largest_block
+    from iclr26_clipped_sgd.simulation.trials import _largest_block
 
     assert _largest_block(Quadratic(50), METHODS[0], StudentT(2.1)) == 250
     wide = _largest_block(Quadratic(100_000), METHODS[0], StudentT(2.1))

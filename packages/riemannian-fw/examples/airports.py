@@ -5,8 +5,8 @@ uv run python packages/riemannian-fw/examples/airports.py
 
 import torch
 from iclr26_riemannian_fw import GeodesicBall, Sphere, minimize
-from iclr26_riemannian_fw.data import EARTH_RADIUS_KM, load_airports, to_degrees
 from iclr26_riemannian_fw.objectives import FrechetMean
+from iclr26_riemannian_fw.study.data import EARTH_RADIUS_KM, load_airports, to_degrees
 
 airports = load_airports()
 sphere, atlanta = Sphere(), airports.at("ATL")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from geometry import manifold_and_center
 from iclr26_riemannian_fw import SPD, Euclidean, GeodesicBall, Hyperbolic, Product, Sphere, from_geoopt, from_pymanopt
-from iclr26_riemannian_fw.adapters import to_geoopt, to_pymanopt
+from iclr26_riemannian_fw.geometry.adapters import to_geoopt, to_pymanopt
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

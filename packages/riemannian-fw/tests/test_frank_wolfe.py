@@ -21,8 +21,8 @@ from iclr26_riemannian_fw import (
     predicted_rate,
 )
 from iclr26_riemannian_fw.baselines import slsqp
-from iclr26_riemannian_fw.convexity import ball_alpha, zeta
-from iclr26_riemannian_fw.matrix_functions import symmetric_exp, symmetric_log
+from iclr26_riemannian_fw.feasible.convexity import ball_alpha, zeta
+from iclr26_riemannian_fw.geometry.matrix_functions import symmetric_exp, symmetric_log
 from iclr26_riemannian_fw.objectives import FrechetMean, QuadraticSphere
 
 STEPS = ("backtracking", "short", "open-loop", "line-search")

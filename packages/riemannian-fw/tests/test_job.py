@@ -219,8 +219,8 @@ def test_tables_reproduce_the_figures_at_a_smaller_size(tmp_path, capsys):
 @pytest.mark.slow
 def test_quadratic_table_of_section_six():
     """Against our figures of section 6 at n = 500: h within a factor 4 (random A), premise failure of the wide A."""
-    from iclr26_riemannian_fw.section6 import quadratic_curves
-    from iclr26_riemannian_fw.threads import one_thread
+    from iclr26_riemannian_fw.study.section6 import quadratic_curves
+    from iclr26_riemannian_fw.study.threads import one_thread
 
     with one_thread():
         curves = {(c.rows, c.rule): c for c in quadratic_curves(500, 0)}

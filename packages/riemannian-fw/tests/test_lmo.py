@@ -17,9 +17,9 @@ from iclr26_riemannian_fw import (
     Sphere,
     SublevelSet,
     WithOracle,
-    lmo,
 )
-from iclr26_riemannian_fw.interval import interval_closed_forms
+from iclr26_riemannian_fw.feasible import lmo
+from iclr26_riemannian_fw.feasible.interval import interval_closed_forms
 
 
 def values_of(manifold, x, g, points):
@@ -211,7 +211,7 @@ def test_product_ball_of_planes_is_the_ball_of_their_sum(generator):
 
 def test_product_ball_descent_on_radii_finds_the_flat_answer(generator):
     """The general route over factor radii, on factors where the closed form is known: log-Euclidean x Euclidean."""
-    from iclr26_riemannian_fw.lmo import product_ball
+    from iclr26_riemannian_fw.feasible.lmo import product_ball
 
     product = Product([SPD("log-euclidean"), Euclidean()], [(2, 2), (3,)])
     center = product.join([torch.eye(2), torch.zeros(3)])

@@ -3,16 +3,16 @@
 import pytest
 import scipy.linalg
 import torch
-from iclr26_riemannian_fw.lmo import affine_spd_ball
-from iclr26_riemannian_fw.manifolds import Manifold
-from iclr26_riemannian_fw.matrix_functions import (
+from iclr26_riemannian_fw.feasible.lmo import affine_spd_ball
+from iclr26_riemannian_fw.geometry.manifolds import Manifold
+from iclr26_riemannian_fw.geometry.matrix_functions import (
     sym,
     symmetric_exp,
     symmetric_expm1,
     symmetric_log,
     symmetric_log1p,
 )
-from iclr26_riemannian_fw.spd import SPD
+from iclr26_riemannian_fw.geometry.spd import SPD
 
 SPECTRA = {
     "distinct": [0.5, 1.0, 2.0, 3.5],

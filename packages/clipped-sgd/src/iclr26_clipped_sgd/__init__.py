@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .averaging import WeightedAverage
-    from .baselines import AdamTrial, ClippedTrial, NormalisedSGD, NormalisedTrial, SGDTrial
-    from .clipped_sgd import ClippedSGD, StepInfo
-    from .noise import Gaussian, NoiseModel, Pareto, StudentT, SymmetricStable, sigma_for
-    from .noise_samples import GradientNoise, gradient_noise
-    from .practical import ConstantSchedule, PowerSchedule
-    from .problems import (
+    from iclr26_clipped_sgd.averaging import WeightedAverage
+    from iclr26_clipped_sgd.baselines import AdamTrial, ClippedTrial, NormalisedSGD, NormalisedTrial, SGDTrial
+    from iclr26_clipped_sgd.clipped_sgd import ClippedSGD, StepInfo
+    from iclr26_clipped_sgd.schedules.practical import ConstantSchedule, PowerSchedule
+    from iclr26_clipped_sgd.schedules.schedule import AnytimeSchedule, ExpectationSchedule, HorizonSchedule
+    from iclr26_clipped_sgd.schedules.tabulated import ClipSchedule, schedule_arguments
+    from iclr26_clipped_sgd.simulation.problems import (
         ExpectedLogistic,
         FiniteSumLogistic,
         Logistic,
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
         breast_cancer_logistic,
         csv_logistic,
     )
-    from .schedule import AnytimeSchedule, ExpectationSchedule, HorizonSchedule
-    from .smoothness import estimate_smoothness, logistic_smoothness
-    from .tabulated import ClipSchedule, schedule_arguments
-    from .tail import (
+    from iclr26_clipped_sgd.simulation.smoothness import estimate_smoothness, logistic_smoothness
+    from iclr26_clipped_sgd.simulation.trials import TrialResult, merge_trials, run_trials, select_method
+    from iclr26_clipped_sgd.tails.noise import Gaussian, NoiseModel, Pareto, StudentT, SymmetricStable, sigma_for
+    from iclr26_clipped_sgd.tails.noise_samples import GradientNoise, gradient_noise
+    from iclr26_clipped_sgd.tails.tail import (
         HillPath,
         TailEstimate,
         estimate_sigma,
@@ -37,55 +38,54 @@ if TYPE_CHECKING:
         minibatch_sigma,
         stable_index,
     )
-    from .trainer import check_trainer_args
-    from .trials import TrialResult, merge_trials, run_trials, select_method
+    from iclr26_clipped_sgd.trainer import check_trainer_args
 
 _HOMES = {
     "AdamTrial": "baselines",
-    "AnytimeSchedule": "schedule",
-    "ClipSchedule": "tabulated",
+    "AnytimeSchedule": "schedules.schedule",
+    "ClipSchedule": "schedules.tabulated",
     "ClippedSGD": "clipped_sgd",
     "ClippedTrial": "baselines",
-    "ConstantSchedule": "practical",
-    "ExpectationSchedule": "schedule",
-    "ExpectedLogistic": "problems",
-    "FiniteSumLogistic": "problems",
-    "Gaussian": "noise",
-    "GradientNoise": "noise_samples",
-    "HillPath": "tail",
-    "HorizonSchedule": "schedule",
-    "Logistic": "problems",
-    "NoiseModel": "noise",
+    "ConstantSchedule": "schedules.practical",
+    "ExpectationSchedule": "schedules.schedule",
+    "ExpectedLogistic": "simulation.problems",
+    "FiniteSumLogistic": "simulation.problems",
+    "Gaussian": "tails.noise",
+    "GradientNoise": "tails.noise_samples",
+    "HillPath": "tails.tail",
+    "HorizonSchedule": "schedules.schedule",
+    "Logistic": "simulation.problems",
+    "NoiseModel": "tails.noise",
     "NormalisedSGD": "baselines",
     "NormalisedTrial": "baselines",
-    "Pareto": "noise",
-    "PowerSchedule": "practical",
-    "Problem": "problems",
-    "Quadratic": "problems",
+    "Pareto": "tails.noise",
+    "PowerSchedule": "schedules.practical",
+    "Problem": "simulation.problems",
+    "Quadratic": "simulation.problems",
     "SGDTrial": "baselines",
     "StepInfo": "clipped_sgd",
-    "StudentT": "noise",
-    "SymmetricStable": "noise",
-    "TailEstimate": "tail",
-    "TrialResult": "trials",
+    "StudentT": "tails.noise",
+    "SymmetricStable": "tails.noise",
+    "TailEstimate": "tails.tail",
+    "TrialResult": "simulation.trials",
     "WeightedAverage": "averaging",
-    "breast_cancer_logistic": "problems",
+    "breast_cancer_logistic": "simulation.problems",
     "check_trainer_args": "trainer",
-    "csv_logistic": "problems",
-    "estimate_sigma": "tail",
-    "estimate_smoothness": "smoothness",
-    "gradient_noise": "noise_samples",
-    "hill": "tail",
-    "hill_double_bootstrap": "tail",
-    "hill_path": "tail",
-    "logistic_smoothness": "smoothness",
-    "merge_trials": "trials",
-    "minibatch_sigma": "tail",
-    "run_trials": "trials",
-    "schedule_arguments": "tabulated",
-    "select_method": "trials",
-    "sigma_for": "noise",
-    "stable_index": "tail",
+    "csv_logistic": "simulation.problems",
+    "estimate_sigma": "tails.tail",
+    "estimate_smoothness": "simulation.smoothness",
+    "gradient_noise": "tails.noise_samples",
+    "hill": "tails.tail",
+    "hill_double_bootstrap": "tails.tail",
+    "hill_path": "tails.tail",
+    "logistic_smoothness": "simulation.smoothness",
+    "merge_trials": "simulation.trials",
+    "minibatch_sigma": "tails.tail",
+    "run_trials": "simulation.trials",
+    "schedule_arguments": "schedules.tabulated",
+    "select_method": "simulation.trials",
+    "sigma_for": "tails.noise",
+    "stable_index": "tails.tail",
 }
 
 __all__ = [

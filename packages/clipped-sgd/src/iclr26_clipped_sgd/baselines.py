@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.optim import SGD, Adam, Optimizer
 
-from .gradient_norm import total_norm
-from .tabulated import ClipSchedule
+from iclr26_clipped_sgd.gradient_norm import total_norm
+from iclr26_clipped_sgd.schedules.tabulated import ClipSchedule
 
 
 class NormalisedSGD(Optimizer):

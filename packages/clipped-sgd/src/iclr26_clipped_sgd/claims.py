@@ -16,12 +16,12 @@ from iclr26_core import Claim, Estimate, Run
 from numpy.typing import NDArray
 from scipy.stats import beta as beta_law  # type: ignore[import-untyped]
 
-from .baselines import ClippedTrial, SGDTrial, TrialMethod
-from .job import one_thread
-from .noise import NoiseModel, Pareto, StudentT, SymmetricStable, sigma_for
-from .problems import ExpectedLogistic, Logistic, Problem, Quadratic
-from .schedule import AnytimeSchedule
-from .trials import ITERATES, run_trials
+from iclr26_clipped_sgd.baselines import ClippedTrial, SGDTrial, TrialMethod
+from iclr26_clipped_sgd.job import one_thread
+from iclr26_clipped_sgd.schedules.schedule import AnytimeSchedule
+from iclr26_clipped_sgd.simulation.problems import ExpectedLogistic, Logistic, Problem, Quadratic
+from iclr26_clipped_sgd.simulation.trials import ITERATES, run_trials
+from iclr26_clipped_sgd.tails.noise import NoiseModel, Pareto, StudentT, SymmetricStable, sigma_for
 
 Array = NDArray[np.float64]
 DELTA = 0.05
@@ -143,7 +143,7 @@ def _guarantee(run: Run) -> Iterator[Claim]:
         id="bound-holds-with-probability-1-delta",
         statement="with probability 1 - delta the last iterate satisfies the bound at every step",
         paper=f"at most delta = {DELTA:g}",
-        source="main theorem, with the constants derived in schedule.py",
+        source="main theorem, with the constants derived in schedules/schedule.py",
         scale=run.scale,
         measured=_share(failed, reps),
         at_most=DELTA,

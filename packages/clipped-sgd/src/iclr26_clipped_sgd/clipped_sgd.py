@@ -26,9 +26,9 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from .deferred import DeferredFaults
-from .gradient_norm import global_norm, sharded_types, total_norm
-from .tabulated import ClipSchedule, schedule_arguments
+from iclr26_clipped_sgd.deferred import DeferredFaults
+from iclr26_clipped_sgd.gradient_norm import global_norm, sharded_types, total_norm
+from iclr26_clipped_sgd.schedules.tabulated import ClipSchedule, schedule_arguments
 
 Move = tuple[dict[str, Any], list[Tensor], list[Tensor]]  # one parameter group with its parameters and gradients
 

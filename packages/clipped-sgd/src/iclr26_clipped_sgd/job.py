@@ -13,10 +13,9 @@ import numpy as np
 import torch
 from iclr26_core import Run
 
-from . import problems, results
-from .baselines import AdamTrial, ClippedTrial, NormalisedTrial, SGDTrial, TrialMethod
-from .clipped_sgd import ClippedSGD
-from .config import (
+from iclr26_clipped_sgd.baselines import AdamTrial, ClippedTrial, NormalisedTrial, SGDTrial, TrialMethod
+from iclr26_clipped_sgd.clipped_sgd import ClippedSGD
+from iclr26_clipped_sgd.config import (
     MethodConfig,
     NoiseConfig,
     ProblemConfig,
@@ -26,15 +25,16 @@ from .config import (
     TailConfig,
     TrainConfig,
 )
-from .models import load_model
-from .noise import Gaussian, NoiseModel, Pareto, StudentT, SymmetricStable
-from .noise_samples import gradient_noise
-from .practical import ConstantSchedule, PowerSchedule
-from .problems import Problem
-from .schedule import AnytimeSchedule
-from .tail import hill_double_bootstrap, minibatch_sigma
-from .tail_report import TailReport, tail_report
-from .trials import TrialResult, run_trials
+from iclr26_clipped_sgd.schedules.practical import ConstantSchedule, PowerSchedule
+from iclr26_clipped_sgd.schedules.schedule import AnytimeSchedule
+from iclr26_clipped_sgd.simulation import problems, results
+from iclr26_clipped_sgd.simulation.problems import Problem
+from iclr26_clipped_sgd.simulation.trials import TrialResult, run_trials
+from iclr26_clipped_sgd.tails.models import load_model
+from iclr26_clipped_sgd.tails.noise import Gaussian, NoiseModel, Pareto, StudentT, SymmetricStable
+from iclr26_clipped_sgd.tails.noise_samples import gradient_noise
+from iclr26_clipped_sgd.tails.tail import hill_double_bootstrap, minibatch_sigma
+from iclr26_clipped_sgd.tails.tail_report import TailReport, tail_report
 
 GRID = 12  # candidates per method, the same number for all; steps in units of 1/L or R0, levels of signal plus noise
 CLIPPED_STEPS, CLIPPED_LEVELS = (10.0, 30.0, 100.0), (0.01, 0.03, 0.1, 0.3)

@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from iclr26_riemannian_fw.adapters import to_geoopt, to_pymanopt
-from iclr26_riemannian_fw.manifolds import Manifold
-from iclr26_riemannian_fw.sets import GeodesicBall
-from iclr26_riemannian_fw.sublevel import tangent_basis
+from iclr26_riemannian_fw.feasible.sets import GeodesicBall
+from iclr26_riemannian_fw.feasible.sublevel import tangent_basis
+from iclr26_riemannian_fw.geometry.adapters import to_geoopt, to_pymanopt
+from iclr26_riemannian_fw.geometry.manifolds import Manifold
 
 Function = Callable[[Tensor], Tensor]
 Observer = Callable[[Tensor], bool]

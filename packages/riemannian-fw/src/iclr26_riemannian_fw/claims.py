@@ -13,15 +13,15 @@ from iclr26_core import Claim, Estimate, Run
 from numpy.typing import NDArray
 from torch import Generator, Tensor
 
-from iclr26_riemannian_fw.convexity import ball_alpha, estimate_rsi, predicted_rate, zeta
-from iclr26_riemannian_fw.data import random_hamiltonian
+from iclr26_riemannian_fw.feasible.convexity import ball_alpha, estimate_rsi, predicted_rate, zeta
+from iclr26_riemannian_fw.feasible.sets import FeasibleSet, GeodesicBall, ProductBall, ProductSet
 from iclr26_riemannian_fw.frank_wolfe import minimize
-from iclr26_riemannian_fw.manifolds import Euclidean, Hyperbolic, Manifold, Product, Sphere
+from iclr26_riemannian_fw.geometry.manifolds import Euclidean, Hyperbolic, Manifold, Product, Sphere
+from iclr26_riemannian_fw.geometry.spd import SPD
 from iclr26_riemannian_fw.objectives import FrechetMean, FreeEnergy
-from iclr26_riemannian_fw.section6 import Projection, quadratic_problem, solve_quadratic
-from iclr26_riemannian_fw.sets import FeasibleSet, GeodesicBall, ProductBall, ProductSet
-from iclr26_riemannian_fw.spd import SPD
-from iclr26_riemannian_fw.threads import one_thread
+from iclr26_riemannian_fw.study.data import random_hamiltonian
+from iclr26_riemannian_fw.study.section6 import Projection, quadratic_problem, solve_quadratic
+from iclr26_riemannian_fw.study.threads import one_thread
 
 Array = NDArray[np.float64]
 SIZE = 500  # the paper's example 1

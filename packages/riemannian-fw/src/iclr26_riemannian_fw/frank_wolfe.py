@@ -26,9 +26,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from iclr26_riemannian_fw.lmo import LMOResult
+from iclr26_riemannian_fw.feasible.lmo import LMOResult
+from iclr26_riemannian_fw.feasible.sets import FeasibleSet
 from iclr26_riemannian_fw.problem import Problem
-from iclr26_riemannian_fw.sets import FeasibleSet
 
 STEPS = ("backtracking", "short", "open-loop", "line-search")
 DOUBLINGS = 20

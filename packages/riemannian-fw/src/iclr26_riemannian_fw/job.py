@@ -18,14 +18,14 @@ from torch import Tensor
 
 from iclr26_riemannian_fw import baselines, data, section6
 from iclr26_riemannian_fw.config import SolveConfig, TablesConfig
+from iclr26_riemannian_fw.feasible.interval import SPDInterval
+from iclr26_riemannian_fw.feasible.sets import FeasibleSet, GeodesicBall
 from iclr26_riemannian_fw.frank_wolfe import STEPS, Result, State, certify_gap, minimize
-from iclr26_riemannian_fw.interval import SPDInterval
-from iclr26_riemannian_fw.manifolds import Euclidean, Hyperbolic, Manifold, Sphere
+from iclr26_riemannian_fw.geometry.manifolds import Euclidean, Hyperbolic, Manifold, Sphere
+from iclr26_riemannian_fw.geometry.spd import SPD
 from iclr26_riemannian_fw.objectives import FrechetMean, FreeEnergy, QuadraticSphere
-from iclr26_riemannian_fw.plots import convergence_plot, map_plot
-from iclr26_riemannian_fw.sets import FeasibleSet, GeodesicBall
-from iclr26_riemannian_fw.spd import SPD
-from iclr26_riemannian_fw.threads import one_thread
+from iclr26_riemannian_fw.study.plots import convergence_plot, map_plot
+from iclr26_riemannian_fw.study.threads import one_thread
 
 MANIFOLDS: dict[str, Callable[[], Manifold]] = {
     "sphere": Sphere,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from iclr26_riemannian_fw.convexity import delta, zeta
-from iclr26_riemannian_fw.manifolds import Manifold
-from iclr26_riemannian_fw.matrix_functions import symmetric_log
-from iclr26_riemannian_fw.sets import GeodesicBall
+from iclr26_riemannian_fw.feasible.convexity import delta, zeta
+from iclr26_riemannian_fw.feasible.sets import GeodesicBall
+from iclr26_riemannian_fw.geometry.manifolds import Manifold
+from iclr26_riemannian_fw.geometry.matrix_functions import symmetric_log
 
 
 @dataclass(frozen=True)

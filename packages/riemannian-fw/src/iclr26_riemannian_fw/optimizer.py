@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from iclr26_riemannian_fw.adapters import from_geoopt
+from iclr26_riemannian_fw.feasible.lmo import LMOResult
+from iclr26_riemannian_fw.feasible.sets import FeasibleSet
 from iclr26_riemannian_fw.frank_wolfe import DOUBLINGS, STEPS, open_loop_step, short_step
-from iclr26_riemannian_fw.lmo import LMOResult
-from iclr26_riemannian_fw.sets import FeasibleSet
+from iclr26_riemannian_fw.geometry.adapters import from_geoopt
 
 
 class FrankWolfe(torch.optim.Optimizer):

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from iclr26_riemannian_fw.manifolds import Manifold
-from iclr26_riemannian_fw.sets import FeasibleSet
+from iclr26_riemannian_fw.feasible.sets import FeasibleSet
+from iclr26_riemannian_fw.geometry.manifolds import Manifold
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ import numpy as np  # np.broadcast_shapes: torch's imports sympy at its first ca
 import torch
 from torch import Generator, Tensor
 
-from iclr26_riemannian_fw import convexity as constants
-from iclr26_riemannian_fw import lmo as oracles
-from iclr26_riemannian_fw.convexity import Certificate
-from iclr26_riemannian_fw.lmo import LMOResult
-from iclr26_riemannian_fw.manifolds import Manifold, Product
+from iclr26_riemannian_fw.feasible import convexity as constants
+from iclr26_riemannian_fw.feasible import lmo as oracles
+from iclr26_riemannian_fw.feasible.convexity import Certificate
+from iclr26_riemannian_fw.feasible.lmo import LMOResult
+from iclr26_riemannian_fw.geometry.manifolds import Manifold, Product
 
 
 class FeasibleSet(ABC):

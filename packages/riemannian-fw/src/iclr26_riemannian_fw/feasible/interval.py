@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from iclr26_riemannian_fw.convexity import Certificate
-from iclr26_riemannian_fw.lmo import ARMIJO, LMOResult
-from iclr26_riemannian_fw.manifolds import Manifold
-from iclr26_riemannian_fw.matrix_functions import compose, derivative, log_differences, sym, symmetric_log
-from iclr26_riemannian_fw.sets import FeasibleSet
-from iclr26_riemannian_fw.spd import SPD, whiten
+from iclr26_riemannian_fw.feasible.convexity import Certificate
+from iclr26_riemannian_fw.feasible.lmo import ARMIJO, LMOResult
+from iclr26_riemannian_fw.feasible.sets import FeasibleSet
+from iclr26_riemannian_fw.geometry.manifolds import Manifold
+from iclr26_riemannian_fw.geometry.matrix_functions import compose, derivative, log_differences, sym, symmetric_log
+from iclr26_riemannian_fw.geometry.spd import SPD, whiten
 
 ITERATIONS = 200
 TOLERANCE = 1e-7

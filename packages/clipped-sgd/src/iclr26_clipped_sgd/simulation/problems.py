@@ -21,8 +21,8 @@ from scipy.optimize import brentq, minimize  # type: ignore[import-untyped]
 from scipy.special import expit  # type: ignore[import-untyped]
 from torch import Tensor
 
-from .noise import StudentT
-from .smoothness import logistic_smoothness
+from iclr26_clipped_sgd.simulation.smoothness import logistic_smoothness
+from iclr26_clipped_sgd.tails.noise import StudentT
 
 Array = NDArray[np.float64]
 ROWS = 65_536  # rows of data evaluated at a time: they fit in the cache, and the order of summation stays fixed

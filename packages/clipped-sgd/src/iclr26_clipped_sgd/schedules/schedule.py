@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .ranges import check_horizon, check_positive, check_setting, checked_beta, default_beta
-from .tabulated import Array, Tabulated
+from iclr26_clipped_sgd.schedules.ranges import check_horizon, check_positive, check_setting, checked_beta, default_beta
+from iclr26_clipped_sgd.schedules.tabulated import Array, Tabulated
 
 CLIP_CONSTANT = 80.0  # lambda_k = R0 / (80 gamma_k sqrt(ell_k)) * min(1, 1/sqrt(d_k)): the paper
 STEP_CONSTANT = 320.0  # gamma <= 1/(320 L ell) makes ||grad f|| <= lambda/2: derived

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from iclr26_riemannian_fw.convexity import Certificate
-from iclr26_riemannian_fw.lmo import LMOResult
-from iclr26_riemannian_fw.manifolds import Manifold
-from iclr26_riemannian_fw.sets import FeasibleSet
+from iclr26_riemannian_fw.feasible.convexity import Certificate
+from iclr26_riemannian_fw.feasible.lmo import LMOResult
+from iclr26_riemannian_fw.feasible.sets import FeasibleSet
+from iclr26_riemannian_fw.geometry.manifolds import Manifold
 
 
 class WithOracle(FeasibleSet):

@@ -22,9 +22,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .baselines import TrialMethod
-from .noise import NoiseModel
-from .problems import Problem
+from iclr26_clipped_sgd.baselines import TrialMethod
+from iclr26_clipped_sgd.simulation.problems import Problem
+from iclr26_clipped_sgd.tails.noise import NoiseModel
 
 Array = NDArray[np.float64]
 CHUNK = 64  # steps drawn at a time; part of the definition of a repetition's stream, do not tune

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from iclr26_riemannian_fw.data import EARTH_RADIUS_KM, to_degrees
+from iclr26_riemannian_fw.study.data import EARTH_RADIUS_KM, to_degrees
 
 Array = NDArray[np.float64]
 

@@ -11,11 +11,11 @@ import torch
 from scipy import optimize  # type: ignore[import-untyped]
 from torch import Generator, Tensor
 
-from iclr26_riemannian_fw import convexity as constants
-from iclr26_riemannian_fw.convexity import Certificate
-from iclr26_riemannian_fw.lmo import LMOResult
-from iclr26_riemannian_fw.manifolds import Manifold
-from iclr26_riemannian_fw.sets import FeasibleSet
+from iclr26_riemannian_fw.feasible import convexity as constants
+from iclr26_riemannian_fw.feasible.convexity import Certificate
+from iclr26_riemannian_fw.feasible.lmo import LMOResult
+from iclr26_riemannian_fw.feasible.sets import FeasibleSet
+from iclr26_riemannian_fw.geometry.manifolds import Manifold
 
 
 class SublevelSet(FeasibleSet):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .ranges import check_clip, check_positive, check_setting, default_beta
-from .schedule import shrink
-from .tabulated import Array, Tabulated
+from iclr26_clipped_sgd.schedules.ranges import check_clip, check_positive, check_setting, default_beta
+from iclr26_clipped_sgd.schedules.schedule import shrink
+from iclr26_clipped_sgd.schedules.tabulated import Array, Tabulated
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .tail import hill, stable_index
+from iclr26_clipped_sgd.tails.tail import hill, stable_index
 
 LIGHT = 2.0  # a tail index above 2 has a variance: moment order 2
 

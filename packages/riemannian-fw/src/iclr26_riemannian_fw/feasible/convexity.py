@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import torch
 
 if TYPE_CHECKING:
-    from iclr26_riemannian_fw.sets import FeasibleSet
+    from iclr26_riemannian_fw.feasible.sets import FeasibleSet
 
 
 @dataclass(frozen=True)

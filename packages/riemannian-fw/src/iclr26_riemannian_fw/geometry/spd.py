@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import torch
 from torch import Generator, Tensor
 
-from iclr26_riemannian_fw.manifolds import Manifold, _check_finite
-from iclr26_riemannian_fw.matrix_functions import (
+from iclr26_riemannian_fw.geometry.manifolds import Manifold, _check_finite
+from iclr26_riemannian_fw.geometry.matrix_functions import (
     compose,
     derivative,
     exp_differences,

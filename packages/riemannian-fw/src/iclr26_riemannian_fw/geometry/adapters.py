@@ -11,8 +11,8 @@ from typing import Any
 
 from iclr26_core.errors import MissingExtra
 
-from iclr26_riemannian_fw.manifolds import Euclidean, Hyperbolic, Manifold, Product, Sphere
-from iclr26_riemannian_fw.spd import SPD
+from iclr26_riemannian_fw.geometry.manifolds import Euclidean, Hyperbolic, Manifold, Product, Sphere
+from iclr26_riemannian_fw.geometry.spd import SPD
 
 
 def from_geoopt(manifold: Any) -> Manifold:

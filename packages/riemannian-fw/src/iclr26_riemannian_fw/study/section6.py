@@ -11,13 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from iclr26_riemannian_fw.convexity import ball_alpha, estimate_rsi, predicted_rate, zeta
-from iclr26_riemannian_fw.data import random_quadratic
+from iclr26_riemannian_fw.feasible.convexity import ball_alpha, estimate_rsi, predicted_rate, zeta
+from iclr26_riemannian_fw.feasible.sets import GeodesicBall
 from iclr26_riemannian_fw.frank_wolfe import Result, minimize
-from iclr26_riemannian_fw.manifolds import Hyperbolic, Manifold, Sphere
+from iclr26_riemannian_fw.geometry.manifolds import Hyperbolic, Manifold, Sphere
+from iclr26_riemannian_fw.geometry.spd import SPD
 from iclr26_riemannian_fw.objectives import FrechetMean, QuadraticSphere
-from iclr26_riemannian_fw.sets import GeodesicBall
-from iclr26_riemannian_fw.spd import SPD
+from iclr26_riemannian_fw.study.data import random_quadratic
 
 CHECKPOINTS = (10, 30, 100, 299)
 RADIUS = 0.9  # of the paper's example: R = 0.9 d(target, centre), d = 1

@@ -14,8 +14,8 @@ import numpy as np
 from iclr26_core import Run
 from iclr26_core.errors import MissingExtra
 
-from .tail_report import TailReport
-from .trials import TrialResult
+from iclr26_clipped_sgd.simulation.trials import TrialResult
+from iclr26_clipped_sgd.tails.tail_report import TailReport
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 PACKAGES = ("iclr26-clipped-sgd", "torch", "numpy", "scipy", "scikit-learn")

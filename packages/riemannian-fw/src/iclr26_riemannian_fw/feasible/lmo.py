@@ -15,9 +15,9 @@ import numpy as np  # np.broadcast_shapes: torch's imports sympy at its first ca
 import torch
 from torch import Tensor
 
-from iclr26_riemannian_fw.boundary_circle import best_angles
-from iclr26_riemannian_fw.manifolds import Manifold, Product
-from iclr26_riemannian_fw.matrix_functions import (
+from iclr26_riemannian_fw.feasible.boundary_circle import best_angles
+from iclr26_riemannian_fw.geometry.manifolds import Manifold, Product
+from iclr26_riemannian_fw.geometry.matrix_functions import (
     compose,
     derivative,
     exp_differences,
@@ -25,7 +25,7 @@ from iclr26_riemannian_fw.matrix_functions import (
     sym,
     symmetric_log,
 )
-from iclr26_riemannian_fw.spd import AffineSPD, whiten
+from iclr26_riemannian_fw.geometry.spd import AffineSPD, whiten
 
 SPHERE_ITERATIONS = 200  # section 3 of the method's notes: 200 iterations, angle 1e-7
 SPHERE_ANGLE = 1e-7

@@ -1,0 +1,1 @@
+"""Step sizes and clipping levels, tabulated before the run."""

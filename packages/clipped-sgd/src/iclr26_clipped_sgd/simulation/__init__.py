@@ -1,0 +1,1 @@
+"""Convex test problems, many runs on them, and what the jobs leave behind."""

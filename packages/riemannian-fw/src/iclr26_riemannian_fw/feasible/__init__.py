@@ -1,0 +1,1 @@
+"""Feasible sets, their linear minimisation oracles, and which of them are strongly convex."""

@@ -1,0 +1,1 @@
+"""What the jobs show: data, tables and plots."""
