@@ -10,7 +10,7 @@ import torch
 from iclr26_core.errors import NotConverged, UsageError
 from iclr26_core.execute import run_job
 from iclr26_core.options import Options
-from iclr26_riemannian_fw import Sphere, data
+from iclr26_riemannian_fw import Sphere
 from iclr26_riemannian_fw.config import (
     ManifoldConfig,
     ObjectiveConfig,
@@ -19,6 +19,7 @@ from iclr26_riemannian_fw.config import (
     SolverConfig,
     TablesConfig,
 )
+from iclr26_riemannian_fw.study import data
 
 
 @pytest.fixture(autouse=True)

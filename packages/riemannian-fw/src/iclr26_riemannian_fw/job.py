@@ -16,7 +16,7 @@ from iclr26_core import Run
 from iclr26_core.errors import NotConverged, UsageError
 from torch import Tensor
 
-from iclr26_riemannian_fw import baselines, data, section6
+from iclr26_riemannian_fw import baselines
 from iclr26_riemannian_fw.config import SolveConfig, TablesConfig
 from iclr26_riemannian_fw.feasible.interval import SPDInterval
 from iclr26_riemannian_fw.feasible.sets import FeasibleSet, GeodesicBall
@@ -24,6 +24,7 @@ from iclr26_riemannian_fw.frank_wolfe import STEPS, Result, State, certify_gap, 
 from iclr26_riemannian_fw.geometry.manifolds import Euclidean, Hyperbolic, Manifold, Sphere
 from iclr26_riemannian_fw.geometry.spd import SPD
 from iclr26_riemannian_fw.objectives import FrechetMean, FreeEnergy, QuadraticSphere
+from iclr26_riemannian_fw.study import data, section6
 from iclr26_riemannian_fw.study.plots import convergence_plot, map_plot
 from iclr26_riemannian_fw.study.threads import one_thread
 
