@@ -10,7 +10,16 @@ import iclr26_clipped_sgd
 import pytest
 from iclr26_clipped_sgd import check_trainer_args
 
-MODULES = ["averaging", "baselines", "clipped_sgd", "tails.noise", "schedules.practical", "simulation.problems", "schedules.schedule", "tails.tail"]
+MODULES = [
+    "averaging",
+    "baselines",
+    "clipped_sgd",
+    "tails.noise",
+    "schedules.practical",
+    "simulation.problems",
+    "schedules.schedule",
+    "tails.tail",
+]
 
 
 def test_importing_the_package_loads_no_heavy_module():
