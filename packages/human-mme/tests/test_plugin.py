@@ -1,0 +1,5 @@
+from iclr26_core.testing import PluginContract
+
+
+class TestPlugin(PluginContract):
+    method = "human-mme"
