@@ -1,0 +1,1 @@
+"""Labels of own photos, and questions made from labels."""

@@ -1,0 +1,1 @@
+"""Other formats: results of the authors, VLMEvalKit, lmms-eval, batch files."""

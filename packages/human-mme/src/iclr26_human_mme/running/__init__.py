@@ -1,0 +1,1 @@
+"""Models that answer, and the run that asks them: resumable, append-only."""

@@ -1,0 +1,1 @@
+"""From replies to scores: parsing, text similarity, metrics of many questions, leaderboard."""
