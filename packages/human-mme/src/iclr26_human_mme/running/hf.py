@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iclr26_core import MissingExtra
+from iclr26_core.errors import MissingExtra
 
 from .chat import Reply
 

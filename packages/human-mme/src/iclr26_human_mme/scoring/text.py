@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from iclr26_core import MissingExtra
+from iclr26_core.errors import MissingExtra
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
