@@ -1,1 +1,0 @@
-"""Labels of own photos, and questions made from labels."""

@@ -1,1 +1,0 @@
-"""Questions: the official folder, what a model is shown of it, and what is wrong with it."""

@@ -1,1 +1,0 @@
-"""Other formats: results of the authors, VLMEvalKit, lmms-eval, batch files."""

@@ -1,1 +1,0 @@
-"""The page of a run: one HTML file with everything in it."""

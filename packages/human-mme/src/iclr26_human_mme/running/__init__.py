@@ -1,1 +1,0 @@
-"""Models that answer, and the run that asks them: resumable, append-only."""

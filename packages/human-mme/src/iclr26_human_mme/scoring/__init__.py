@@ -1,1 +1,0 @@
-"""From replies to scores: parsing, text similarity, metrics of many questions, leaderboard."""
